@@ -122,7 +122,7 @@ def test_modules_that_are_equal():
     assert humanoid.equal_modules() == (("M6", "M7"),)
     assert humanoid.equal_modules(by="architecture") == (("M2", "M3"), ("M4", "M5"), ("M6", "M7"))
     last = walker(3).execution_order().splitlines()[-1]
-    assert last == "Equal modules: M3, M4 as M2, in all but their own states and where they sit"
+    assert last == "Equal modules: M3, M4 as M2, except for their states and where they are mounted"
     with pytest.raises(kt.UnknownNameError, match="numbers"):
         humanoid.equal_modules(by="number")
 

@@ -388,7 +388,7 @@ def test_bad_prefix(tmp_path, prefix):
         ({"algorithms": ("jacobian", {"frame": "tool", "axis": "x"})}, kt.UnknownNameError, "did you mean 'axes'"),
         ({"algorithms": ("jacobian", {"frame": "tool", "axes": "wrld"})}, kt.UnknownNameError, "did you mean 'world'"),
         ({"algorithms": ("forward_dynamics", {"method": "magic"})}, kt.UnknownNameError, "articulated_body"),
-        ({"algorithms": ("hybrid_dynamics", {"known": [True]})}, kt.OptionError, "one truth value per joint, 3 in all"),
+        ({"algorithms": ("hybrid_dynamics", {"known": [True]})}, kt.OptionError, "one boolean per joint, 3 in all"),
         ({"algorithms": "floating_base_inverse_dynamics"}, kt.ModelError, "no floating base"),
         ({"precision": "quad"}, kt.UnknownNameError, "no precision named 'quad'"),
         ({"fma": True, "own_math": True}, kt.OptionError, "choose one"),

@@ -92,7 +92,7 @@ def test_bad_input():
     robot, q = four_bar()
     with pytest.raises(kt.UnknownNameError, match="did you mean 'crank_joint'"):
         robot.actuation(q, ["crank_joints"])
-    with pytest.raises(kt.OptionError, match="for a single one write"):
+    with pytest.raises(kt.OptionError, match="for a single one, write"):
         robot.actuation(q, "crank_joint")
     with pytest.raises(kt.OptionError, match="named twice"):
         robot.actuation(q, ["crank_joint", "crank_joint"])

@@ -83,8 +83,8 @@ def test_tables_of_numbers():
     ("table", "options", "said"),
     [
         ([[0, 0, 1, 0]], {"convention": "standard"}, r"what its 4 columns are: columns='rtb' is theta, d, a, alpha"),
-        ([[0, 0, 1, 0]], {"columns": "rtb"}, r"say which convention .*'standard'.* or 'modified'"),
-        ([{"alp": 1.0}], {}, r"say which convention"),
+        ([[0, 0, 1, 0]], {"columns": "rtb"}, r"state the convention .*'standard'.* or 'modified'"),
+        ([{"alp": 1.0}], {}, r"state the convention"),
         ([[0, 0, 1, 0], [0, 0, None, 0]], {"columns": "rtb", "convention": "standard"}, r"row 2, column 3 \(a\): None"),
         (
             [[0, 0, 1]],
@@ -545,7 +545,7 @@ def test_the_sr400_by_its_own_table_is_that_of_the_gallery(tmp_path):
         (("j: 10, a: 3", "j: 11, a: 3"), "column j is another number"),
         (("j: 10, a: 3", "a: 9"), "antecedent 9 is not among"),
         (("gamma: 90, d: -0.4", "mass: 1"), "cannot have mass"),
-        (("mu: 0, sigma: 2, gamma", "mu: 1, sigma: 2, gamma"), "has no joint of its own"),
+        (("mu: 0, sigma: 2, gamma", "mu: 1, sigma: 2, gamma"), "has no joint; row"),
         (("convention: khalil", "convention: modified"), "convention"),
     ],
 )
@@ -609,7 +609,7 @@ def test_floating_base_carries_what_is_welded_to_it():
         ([], "modified", "the DH table is empty"),
         ("alpha a d theta", "modified", "a sequence of rows, not str"),
         ({"alpha": 0}, "modified", "a single row goes into a list"),
-        ({"alpha": [0, 1], "a": [1, 2, 3]}, "modified", "with a number per link: these have alpha 2, a 3"),
+        ({"alpha": [0, 1], "a": [1, 2, 3]}, "modified", "one number per link: these have alpha 2, a 3"),
         ([{"alpha": 0}], "denavit", "convention must be one of modified, standard, khalil, not 'denavit'"),
         ([{}, (0, 0, 0, 0)], "modified", "row 2: a row of the modified convention is a DHRow .* not tuple"),
         ([kt.KhalilRow(antecedent=0)], "standard", "row 1: a row of the standard convention is a DHRow"),

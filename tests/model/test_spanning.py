@@ -499,9 +499,10 @@ def refused(build, error=ModelError) -> str:
 
 
 def test_cuts_that_leave_a_body_hanging():
-    assert "cutting 'j2', 'j3' leaves body 'coupler' hanging" in refused(lambda: four_bar().model(cuts=["j3", "j2"]))
+    text = refused(lambda: four_bar().model(cuts=["j3", "j2"]))
+    assert "cutting 'j2', 'j3' leaves body 'coupler' unsupported" in text
     text = refused(lambda: four_bar(actuated=False).model(cuts=["j1", "j4"]))
-    assert "leaves bodies 'crank', 'coupler', 'rocker' hanging" in text
+    assert "leaves bodies 'crank', 'coupler', 'rocker' unsupported" in text
 
 
 def test_cuts_by_wrong_names():

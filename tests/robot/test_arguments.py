@@ -544,9 +544,9 @@ def ball():
     ("given", "reason"),
     [
         ([[0.1, 0.2], [0.3]], "q cannot be read .*: its rows have different lengths"),
-        ("ab", "q cannot be read .*: there is text in it, 'ab'"),
-        (["0.1", "0.2"], "q cannot be read .*: there is text in it, '0.1'"),
-        (None, "q cannot be read .*: there is None in it"),
+        ("ab", "q cannot be read .*: it contains text, 'ab'"),
+        (["0.1", "0.2"], "q cannot be read .*: it contains text, '0.1'"),
+        (None, "q cannot be read .*: it contains None"),
         (np.array([0.1, 0.2], dtype=object), r"its dtype is object; convert it with astype\(float\)"),
     ],
 )
@@ -558,14 +558,14 @@ def test_what_is_no_array_of_numbers_is_said_in_words(given, reason):
 def test_symbols_are_sent_to_the_function_that_takes_them():
     sympy = pytest.importorskip("sympy")
     with pytest.raises(
-        kt.ShapeError, match=r"symbols of sympy in it; kinetree.symbolic.function\(robot, name, 'sympy'"
+        kt.ShapeError, match=r"it contains symbols of sympy; kinetree.symbolic.function\(robot, name, 'sympy'"
     ):
         two_links().gravity_force(sympy.symbols("a b"))
 
 
 def test_traced_arrays_of_jax_are_sent_there_too():
     jax = pytest.importorskip("jax")
-    with pytest.raises(kt.ShapeError, match="symbols of jax in it"):
+    with pytest.raises(kt.ShapeError, match="it contains symbols of jax"):
         jax.jit(two_links().gravity_force)(np.zeros(2))
 
 

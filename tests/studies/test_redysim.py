@@ -231,10 +231,10 @@ def test_wrong_sizes_are_errors_with_the_file(pendulum):
     (pendulum / "trajectory.m").write_text(
         "function [q, v, a] = trajectory(t, n, tf)\nq = [1;2;3]; v = [0;0]; a = [0;0];\n"
     )
-    with pytest.raises(kt.FileFormatError, match=r"trajectory\.m gives 3 numbers as position, and there are 2 joints"):
+    with pytest.raises(kt.FileFormatError, match=r"trajectory\.m gives 3 numbers as position, but there are 2 joints"):
         Redysim(pendulum).run()
     texts.written(pendulum, initials=texts.INITIALS, torque="function tau = torque(t, tf, n, dof, q, dq)\ntau = 1;\n")
-    with pytest.raises(kt.KinetreeError, match=r"torque\.m gives 1 forces, and there are 2 freedoms"):
+    with pytest.raises(kt.KinetreeError, match=r"torque\.m gives 1 forces, but there are 2 freedoms"):
         Redysim(pendulum, analysis="forward").run()
     with pytest.raises(kt.UnknownNameError, match="analysis of ReDySim"):
         Redysim(pendulum, analysis="backward")
@@ -263,7 +263,7 @@ def test_the_command_writes_a_robot_and_a_study_that_run(pendulum, tmp_path):
     header = (tmp_path / "out" / "pendulum-study" / "forward-statevar.csv").read_text().split("\n")[0]
     assert header == "time,q_joint_1,q_joint_2,v_joint_1,v_joint_2,work_of_actuators"
     study.write_text(yaml.safe_dump(content | {"motion": {"kind": "cycloid"}}))
-    assert "in the folder of ReDySim" in invoke("run", study, code=1).output.replace("\n", " ")
+    assert "belongs to the ReDySim folder" in invoke("run", study, code=1).output.replace("\n", " ")
 
 
 def test_without_a_motion_there_is_a_robot_and_no_study(pendulum, tmp_path):

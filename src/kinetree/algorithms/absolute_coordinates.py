@@ -1,11 +1,11 @@
 """The three recursions with every quantity in the world's frame (Featherstone eq. 4.6-4.10, 5.7-5.9, 6.46-6.55).
 
-Axes and inertias are brought to the world's frame first, s_i = 0X_i s'_i and I_i = 0X_i I'_i iX_0 (Featherstone
-section 4.3).  After that nothing that passes between bodies is transformed: what the link coordinates of
-:mod:`.newton_euler`, :mod:`.composite_body` and :mod:`.articulated_body` hand from frame to frame is a sum here.
+Axes and inertias are brought to the world's frame first, s_i = 0X_i s'_i and I_i = 0X_i I'_i iX_0 (Featherstone section
+4.3).  After that, nothing that passes between bodies is transformed: what :mod:`.newton_euler`, :mod:`.composite_body`
+and :mod:`.articulated_body` pass from frame to frame in link coordinates is a sum here.
 
-All moments are taken about the world's origin, so of a robot that is far away from it digits are lost: at a distance
-d, some (d / size)^2 roundings.  Link coordinates have no such place.
+All moments are taken about the world's origin, so a robot that is far away from it loses digits: at a distance d, some
+(d / size)^2 roundings.  Link coordinates have no such distinguished point.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def moving(
 
     def step(link: Link, parent: Twist, p: SeenFromWorld, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
         joint = combine(p.axes, v)
-        # Featherstone has v_i x s_i v: v_i = v_parent + s_i v, of which the second part crossed with itself is zero
+        # Featherstone has v_i x s_i v: v_i = v_parent + s_i v, whose second part crossed with itself is zero
         acceleration = parent.acceleration + parent.velocity.cross(joint)
         bias = bias_motion(link, q, v)
         if bias is not None:
@@ -91,7 +91,7 @@ def moving(
 
 
 def required(link: Link, p: SeenFromWorld, t: Twist, external: Force | None) -> Force:
-    """Return the force that a body's motion takes, less what acts on it from outside (Featherstone eq. 4.8)."""
+    """Return the force that a body's motion requires, less the external force on it (Featherstone eq. 4.8)."""
     force = p.inertia @ t.acceleration + t.velocity.cross_force(p.inertia @ t.velocity)
     return force if external is None else force - p.pose.force_to_parent(external)
 
@@ -100,7 +100,7 @@ def joint_forces(
     tree: Model, bodies: Sequence[SeenFromWorld], own: Sequence[Force], accelerations: Sequence[Any], pulls:
     Sequence[Any],
 ) -> list[Scalar]:  # fmt: skip
-    """Return what the joints do while each carries all forces beyond it (Featherstone eq. 4.9, 4.10)."""
+    """Return the joint forces, each joint carrying all forces beyond it (Featherstone eq. 4.9, 4.10)."""
 
     def step(
         link: Link, total: Force, p: SeenFromWorld, a: Scalars | None, pull: Scalars | None
@@ -118,7 +118,7 @@ def joint_forces(
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
-    """Return joint forces for a motion."""
+    """Return the joint forces for a motion."""
     bodies = seen_from_world(tree, q)
     own = each(tree, required, bodies, moving(tree, bodies, q, v, a, gravity), wrenches or nothing(tree))
     accelerations = nothing(tree) if a is None else rates(tree, a)
@@ -154,9 +154,9 @@ def _mass_matrix(tree: Model, bodies: Sequence[SeenFromWorld]) -> Matrix:
 def by_mass_matrix(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
-    """Return joint accelerations; axes and inertias serve the bias force and the matrix (Featherstone section 5.4).
+    """Return joint accelerations; the bias force and the matrix share axes and inertias (Featherstone section 5.4).
 
-    Springs do not pull here: ``tau`` is what they leave for the bodies.
+    Springs are not included: ``tau`` is what they leave for the bodies.
     """
     bodies = seen_from_world(tree, q)
     own = each(tree, required, bodies, moving(tree, bodies, q, v, None, gravity), wrenches or nothing(tree))
@@ -171,10 +171,10 @@ def articulated_body(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
     pulling: bool = True,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint accelerations by articulated bodies (Featherstone eq. 6.46-6.55), with ``pulling`` also by springs.
+    """Return joint accelerations by articulated bodies (Featherstone eq. 6.46-6.55), with springs if ``pulling``.
 
     As in link coordinates, accelerations are split into what they would be without joint accelerations and the rest,
-    mu, so that no articulated inertia meets a velocity term (Featherstone eq. 6.53 has I^A c).
+    mu, so that no articulated inertia multiplies a velocity term (Featherstone eq. 6.53 has I^A c).
     """
     bodies = seen_from_world(tree, q)
     pulled = tendons.pulls(tree, q) if pulling else None

@@ -20,22 +20,22 @@ from .giving_way import GivingWay, impedance_of
 Scalars = Sequence[Scalar]
 
 Loads = list[Force | None]
-"""Forces on the bodies, each in the coordinates of its body at its origin."""
+"""Forces on the bodies, each in the coordinates of its body, at its origin."""
 
 Pushing = tuple[Loads | None, list[Scalar] | None, list[Scalar]]
-"""What an element does: forces on bodies, forces on joints, and the rates of its own states."""
+"""What an element does: forces on bodies, forces on joints, and the rates of its states."""
 
 
 def sum_of_loads(a: Loads, b: Loads) -> Loads:
-    """Return the forces of both on each body."""
+    """Return the sum of both forces on each body."""
     return [x if y is None else y if x is None else x + y for x, y in zip(a, b, strict=True)]
 
 
 class ActingElement:
-    """Base of all that acts on a robot.
+    """Base of everything that acts on a robot.
 
-    A new element says what it does (:meth:`loads`) and answers whichever of the other questions concern it; for each
-    of them the answer here is that there is nothing to say.
+    A new element defines what it does (:meth:`loads`) and overrides those of the other methods that concern it; here
+    they all return neutral answers.
     """
 
     STANDS_ON: ClassVar[bool] = False
@@ -45,33 +45,33 @@ class ActingElement:
     """Whether it keeps joints within their ranges."""
 
     IN_MACHINE_CODE: ClassVar[bool] = True
-    """Whether its law becomes part of machine code; otherwise it is a function that is asked outside of it."""
+    """Whether its law becomes part of machine code; otherwise it is a Python function that is called outside of it."""
 
     GIVES_BACK: ClassVar[bool] = False
-    """Whether it does no more work than was stored in it, so that a simulation in which it does is off."""
+    """Whether it does no more work than was stored in it, so that a simulation in which it does is wrong."""
 
     # ------------------------------------------------------------------ what it does
 
     def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
         """Return forces on the bodies, forces on the joints, and the rates of its states ``z``; None for no forces."""
-        raise NotImplementedError(f"{self.kind} does not say how it acts")
+        raise NotImplementedError(f"{self.kind} does not define how it acts")
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the energy that is stored in it and can be given back."""
         return 0.0
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the power of its forces on the robot: negative while it takes energy."""
+        """Return the power of its forces on the robot: negative while it absorbs energy."""
         on_bodies, on_joints, _ = self.loads(tree, t, q, v, z)
         return energy.power(tree, q, v, on_joints or [0.0] * tree.nv, on_bodies or [None] * len(tree.bodies))
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping it is, for steps that are implicit in it.
+        """Return its stiffness and damping, for steps that are implicit in it.
 
         Returns
         -------
         stiffness, damping : list
-            Of each freedom by itself.
+            Per freedom.
         along : list
             Lengths and lines that several freedoms change, with stiffness and damping along them; see
             :mod:`kinetree.algorithms.giving_way`.
@@ -81,7 +81,7 @@ class ActingElement:
     # ------------------------------------------------------------------ its own states, and numbers that may vary
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return what its own states are at the beginning, (states,); most have none."""
+        """Return the initial values of its states, (states,); most elements have none."""
         return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
@@ -96,11 +96,11 @@ class ActingElement:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time for which it knows what to do."""
+        """The time span for which it is defined."""
         return -math.inf, math.inf
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times between two others at which what it does over time bends or jumps, (n,)."""
+        """Return the times within an interval at which its action over time bends or jumps, (n,)."""
         return np.zeros(0)
 
     # ------------------------------------------------------------------ for the record
@@ -110,7 +110,7 @@ class ActingElement:
         return ()
 
     def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
-        """Return its force at each of these, along world axes."""
+        """Return its force at each of these spots, along world axes."""
         return []
 
     @property
@@ -125,7 +125,7 @@ class ActingElement:
 
 
 class Adapted(ActingElement):
-    """An object that is no :class:`ActingElement` but answers some of its questions, by the same names.
+    """An object that is not an :class:`ActingElement` but has some of its methods, under the same names.
 
     Parameters
     ----------
@@ -140,16 +140,16 @@ class Adapted(ActingElement):
         self.__dict__ |= {name: getattr(given, name) for name in self.QUESTIONS if hasattr(given, name)}
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Adapted:
-        """Return the same with other numbers."""
+        """Return the same element with other numbers."""
         return Adapted(self.given.with_parameters(values))
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time for which it knows what to do, if it says so."""
+        """The time span for which it is defined, if it has one."""
         return getattr(self.given, "span", (-math.inf, math.inf))
 
     def contact_spots(self) -> Sequence[Any]:
-        """Return its ``spots``, if it has some."""
+        """Return its ``spots``, if it has any."""
         return getattr(self.given, "spots", ())
 
     @property
@@ -164,7 +164,7 @@ class Adapted(ActingElement):
 
 
 def as_element(given: Any) -> ActingElement | None:
-    """Return what was given as an element; None if it is nothing that acts.
+    """Return the given object as an element; None if it does not act on anything.
 
     This is the one place that looks at an object to find out what it can do.
     """

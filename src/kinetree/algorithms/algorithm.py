@@ -1,4 +1,4 @@
-"""What is known about an algorithm: one record with everything that running, exporting and counting it asks for."""
+"""What is known about an algorithm: one record with everything needed to run, export and count it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def _last_body(tree: Model) -> str:
 
 @dataclass(frozen=True)
 class Option:
-    """Something that can be chosen about an algorithm, beside its vectors.
+    """Something that can be chosen about an algorithm, besides its vectors.
 
     Attributes
     ----------
     name : str
         The keyword.
     default : object
-        What holds when it is left out; None if it must be given.
+        The value if it is left out; None if it must be given.
     choices : tuple of str
-        All values there are; empty if a check decides.
+        All possible values; empty if a check decides.
     check : callable
         ``check(tree, value)`` returns the value in its usual form, or raises.
     example : callable
@@ -44,7 +44,7 @@ class Option:
     counted : tuple
         Values that such an overview shows side by side; the default if empty.
     chosen_by_loops : bool
-        Whether the closed loops of a mechanism decide it, so that it is no part of a name.
+        Whether the closed loops of a mechanism determine it, so that it is not part of a name.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Option:
         return self.default is None
 
     def read(self, tree: Model, algorithm: str, value: Any) -> Any:
-        """Return a value in its usual form, or raise an error that says what is possible."""
+        """Return a value in its usual form, or raise an error that lists what is possible."""
         if self.choices and value not in self.choices:
             raise UnknownNameError(f"{self.name} (of {algorithm})", value, self.choices)
         try:
@@ -82,19 +82,19 @@ def check_frames(tree: Model, names: Any) -> tuple[str, ...]:
     for name in several:
         tree.frame(name)
     if not several:
-        raise OptionError("no frame is asked for")
+        raise OptionError("no frame is given")
     return several
 
 
 def check_known(tree: Model, known: Iterable[Any]) -> tuple[bool, ...]:
-    """Return which joints are moved in a known way, by name or one truth value per joint."""
+    """Return which joints move in a known way, given by name or by one boolean per joint."""
     given = [known] if isinstance(known, str) else list(known)
     if given and all(isinstance(name, str) for name in given):
         moved = {tree.joint(name).name for name in given}
         return tuple(joint.name in moved for joint in tree.joints)
     found = tuple(bool(k) for k in given)
     if len(found) != len(tree.joints):
-        raise OptionError(f"known needs names of joints, or one truth value per joint, {len(tree.joints)} in all")
+        raise OptionError(f"known needs names of joints, or one boolean per joint, {len(tree.joints)} in all")
     return found
 
 
@@ -113,9 +113,9 @@ def check_parameters(tree: Model, names: Any) -> Any:
             raise UnknownNameError("parameter", name, known)
     if len(set(several)) < len(several):
         twice = next(name for k, name in enumerate(several) if name in several[:k])
-        raise OptionError(f"parameter {twice!r} is asked for twice")
+        raise OptionError(f"parameter {twice!r} is given twice")
     if not several:
-        raise OptionError("no parameter is asked for")
+        raise OptionError("no parameter is given")
     return several
 
 
@@ -138,11 +138,11 @@ class LargeTree:
     Attributes
     ----------
     by : str
-        ``"passes"``: loops over the bodies, made from the algorithm's own text; ``"pairs"``: so, too, but each body
-        with each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by
-        column; ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames;
-        ``"factors"``, of the mass matrix; ``"bodies"``, columns of parameters of bodies, which all joints feel that
-        carry one, with those of joints beside them.
+        ``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: the same, but each body with
+        each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by column;
+        ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames; ``"factors"``, of the
+        mass matrix; ``"bodies"``, columns of parameters of bodies, which all joints feel that carry one, with those of
+        joints beside them.
     of : Algorithm, optional
         What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
     beside : callable, optional
@@ -167,7 +167,7 @@ PAIRS = LargeTree("pairs")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:
-    """Return no joint is held."""
+    """Return no joints: none is held."""
     return ()
 
 
@@ -195,20 +195,20 @@ class Algorithm:
     results : tuple of str
         Names of its results, where they have a usual symbol.
     parts : tuple of str
-        What the numbers of a flat result are, one part after the other; see :mod:`kinetree.export.result_names`.
+        What the numbers of a flat result mean, one part after the other; see :mod:`kinetree.export.result_names`.
     needs_inertia : bool
         Whether it divides by the inertia along every joint that is not held.
     held : callable
-        ``held(tree, options)``, the joints that are moved in a known way and so need none.
+        ``held(tree, options)``, the joints that move in a known way and so need no inertia.
     of_places : bool
-        Whether it is about places alone, which gimbal lock does not spoil: no warning of it then.  Searches ask for
-        these at guesses, which nobody gave.
+        Whether it concerns only positions, which gimbal lock does not affect, so that there is no warning of it.
+        Searches evaluate these at guesses that no user has chosen.
     needs_floating_base : bool
-        Whether it only is for robots whose base moves freely.
+        Whether it is only for robots whose base moves freely.
     is_method : bool
-        Whether robots have a method of its name.
+        Whether robots have a method with its name.
     tree_only : bool
-        Whether it means something else once loops are closed.
+        Whether it means something different once loops are closed.
     closed_by : str
         The algorithm that does the same with loops closed.
     hinged : bool
@@ -223,7 +223,7 @@ class Algorithm:
     direct : bool
         Whether it is called often enough for small states that machine code takes the arrays, without Python.
     ahead : bool
-        Whether :meth:`kinetree.Robot.compile` makes it when nothing else is asked for.
+        Whether :meth:`kinetree.Robot.compile` compiles it by default.
     large : LargeTree, optional
         How it is computed on large trees; without it by straight-line code, or where that would be too long by the
         reference, with a warning.
@@ -262,18 +262,18 @@ class Algorithm:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Options that need not be given, with what holds then."""
+        """The options that need not be given, with their default values."""
         return {option.name: option.default for option in self.options if not option.needed}
 
     def choices(self, option: str) -> tuple[str, ...]:
-        """Return the values that an option may have; none if there is no such option, or a check decides."""
+        """Return the values that an option may have; none if there is no such option, or if a check decides."""
         return next((o.choices for o in self.options if o.name == option), ())
 
     @property
     def is_of_a_frame(self) -> bool:
-        """Whether only the bodies that carry one frame count."""
+        """Whether only the bodies that carry one frame matter."""
         return "frame" in self.option_names
 
     def loops_over(self, options: Options) -> bool:
-        """Return whether it can be computed on large trees without the reference, with these options."""
+        """Return whether it can be computed on large trees with these options, without the reference."""
         return self.large is not None and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -1,9 +1,8 @@
 """Forward dynamics by articulated bodies, O(n) (Featherstone eq. 6.46-6.55; Shah eq. 7.19-7.24).
 
-Every acceleration is split into what it would be without joint accelerations, which
-the Newton-Euler outward sweep gives together with the force it takes, and the rest,
-``mu``, which propagates linearly.  That removes the product of articulated inertia and
-velocity terms from Featherstone's form.
+Every acceleration is split into what it would be without joint accelerations, which the Newton-Euler outward sweep
+gives together with the required force, and the rest, ``mu``, which propagates linearly.  That removes the product of
+articulated inertia and velocity terms from Featherstone's form.
 """
 
 from __future__ import annotations
@@ -53,14 +52,14 @@ def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armatur
 
 
 def freed(inertia: ArticulatedInertia, pivot: Pivot) -> ArticulatedInertia:
-    """Return what remains of an inertia when its joint gives way: I^A - U D^-1 U^T (Featherstone eq. 7.19)."""
+    """Return what remains of an inertia when its joint yields: I^A - U D^-1 U^T (Featherstone eq. 7.19)."""
     for psi, u in zip(pivot.psi, pivot.u, strict=True):
         inertia = inertia - ArticulatedInertia.dyad(psi, u)
     return inertia
 
 
 def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scalar]:
-    """Return a small matrix times a vector."""
+    """Return the product of a small matrix and a vector."""
     result = []
     for row in matrix:
         total = row[0] * x[0]
@@ -71,7 +70,7 @@ def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scala
 
 
 def at_own_inertia(link: Link, m: Moving, external: Force | None) -> tuple[ArticulatedInertia, Force]:
-    """Return a body's own inertia, and the force its motion without joint accelerations takes."""
+    """Return a body's own inertia, and the force required by its motion without joint accelerations."""
     return link.articulated(), inertia_force(link, m, external)
 
 
@@ -94,7 +93,7 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
     springs: bool = True,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint accelerations for given joint forces; without ``springs`` none pulls."""
+    """Return joint accelerations for given joint forces; springs act only if ``springs``."""
     if tree.has_followers:
         raise SingularError("articulated bodies need independent joints; see algorithms.followers")
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))

@@ -18,7 +18,7 @@ from .passes import Scalars, collect, each, everywhere, inward, part, positions,
 
 
 def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
-    """Return the mass of all moving bodies, and the sum of their masses times positions: m and m c, tips to base."""
+    """Return m and m c of all moving bodies: their mass, and the sum of masses times positions, tips to base."""
 
     def own(link: Link) -> tuple[Scalar, Vec3]:
         return link.inertia.mass, link.inertia.first
@@ -111,8 +111,8 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
     """Return the columns of the time derivative of the centroidal momentum matrix.
 
     A column is the momentum I s of all that the joint carries, moving with the joint's screw.  In space the screw
-    changes as v x s, and the inertia has a rate of its own; about the moving center of mass c the moment loses
-    c' x (linear part).
+    changes as v x s, and the inertia changes, too; about the moving center of mass c the moment loses c' x (linear
+    part).
     """
 
     def own(link: Link, p: Posed, t: Twist) -> tuple[RigidInertia, RigidInertia]:
@@ -144,7 +144,7 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
 
 
 def _rate(inertia: RigidInertia, v: Motion) -> RigidInertia:
-    """Return rate of an inertia seen from space: no mass comes in, and the first moment changes as momentum says."""
+    """Return the rate of an inertia seen from space: mass is constant, the first moment changes by momentum."""
     return RigidInertia(0.0, (inertia @ v).force, inertia_rate(inertia, v))
 
 
@@ -153,5 +153,5 @@ def _com(total: RigidInertia) -> Vec3:
 
 
 def _about(f: Force, point: Vec3) -> Force:
-    """Move the moment of a force from the origin to another point."""
+    """Return a force with its moment about another point instead of the origin."""
     return Force(f.moment - point.cross(f.force), f.force)

@@ -13,7 +13,7 @@ from .loop_clusters import Pivots
 
 
 def residuals(tree: Model, q: Any, v: Any, a: Any) -> list[Scalar]:
-    """Return what is left of the constraints of positions, velocities and accelerations, squared and summed."""
+    """Return the sums of squared residuals of the constraints on positions, velocities and accelerations."""
     k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
     return list(constrained.residuals(tree, q, v, a, k, drift))
 
@@ -21,7 +21,7 @@ def residuals(tree: Model, q: Any, v: Any, a: Any) -> list[Scalar]:
 def inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
-    """Return forces, multipliers, quality and what is left of the constraints."""
+    """Return forces, multipliers, quality and the residuals of the constraints."""
     forces, multipliers, quality, left = constrained.inverse_dynamics(
         tree, q, v, a, tree.gravity, loads, rows, dependent
     )
@@ -31,7 +31,7 @@ def inverse_dynamics(
 def forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilization: tuple[float, float]
 ) -> list[Scalar]:
-    """Return accelerations, multipliers, quality and what is left of the constraints."""
+    """Return accelerations, multipliers, quality and the residuals of the constraints."""
     found = constrained.forward_dynamics(
         tree, q, v, tau, tree.gravity, loads, rows, stabilization=stabilization
     )  # fmt: skip
@@ -53,7 +53,7 @@ def forward_dynamics_by_handles(
 def forward_dynamics_by_clusters(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
-    """Return accelerations, quality and what is left, cluster by cluster of coupled loops."""
+    """Return accelerations, quality and residuals, cluster by cluster of coupled loops."""
     a, quality, left = independent_motion.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
     return [*a, quality, *left]
 
@@ -61,26 +61,26 @@ def forward_dynamics_by_clusters(
 def inverse_dynamics_by_clusters(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
-    """Return forces on the independent freedoms, quality and what is left, cluster by cluster of coupled loops."""
+    """Return forces on the independent freedoms, quality and residuals, cluster by cluster of coupled loops."""
     motion = independent_motion.embed(tree, q, v, pivots)
     forces = independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, motion, friction)
     return [*forces, motion.worth(tree), *constrained.residuals(tree, q, v, a, motion.k, motion.drift)]
 
 
 def velocities(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
-    """Return all velocities from the independent ones among those given, quality and what is left."""
+    """Return all velocities from the independent ones among those given, quality and residuals."""
     found, quality, left = independent_motion.allowed(tree, q, v, None, pivots)
     return [*found, quality, *left]
 
 
 def accelerations(tree: Model, q: Any, v: Any, a: Any, *, pivots: Pivots) -> list[Scalar]:
-    """Return all accelerations from the independent ones among those given, quality and what is left."""
+    """Return all accelerations from the independent ones among those given, quality and residuals."""
     found, quality, left = independent_motion.allowed(tree, q, v, a, pivots)
     return [*found, quality, *left]
 
 
 def _at_rest(tree: Model, q: Any, pivots: Pivots, compute: Callable[..., Sequence[Scalar]]) -> list[Scalar]:
-    """Return something about the motions that loops allow at a configuration, quality and what is left."""
+    """Return something about the motions that loops allow at a configuration, quality and residuals."""
     still = [0.0] * tree.nv
     motion = independent_motion.embed(tree, q, still, pivots)
     left = constrained.residuals(tree, q, still, None, motion.k, motion.drift)
@@ -88,26 +88,26 @@ def _at_rest(tree: Model, q: Any, pivots: Pivots, compute: Callable[..., Sequenc
 
 
 def basis_entries(tree: Model, q: Any, *, pivots: Pivots) -> list[Scalar]:
-    """Return the shares by which freedoms follow the independent ones of their cluster, quality and what is left."""
+    """Return the shares by which freedoms follow the independent ones of their cluster, quality and residuals."""
     places = independent_motion.pattern(tree, pivots)
     return _at_rest(tree, q, pivots, lambda motion: [motion.shares[j].get(i, 0.0) for j, i in places])
 
 
 def checked_mass_matrix(tree: Model, q: Any, *, pivots: Pivots) -> list[Scalar]:
-    """Return G^T M G by rows, quality and what is left."""
+    """Return G^T M G by rows, quality and residuals."""
     compute = partial(independent_motion.mass_matrix, tree, q)
     return _at_rest(tree, q, pivots, lambda motion: [x for row in compute(motion) for x in row])
 
 
 def momentum(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
-    """Return G^T M v, quality and what is left."""
+    """Return G^T M v, quality and residuals."""
     still, weightless = [0.0] * tree.nv, (0.0, 0.0, 0.0)
     momenta, _ = newton_euler.inverse_dynamics(tree, q, still, v, weightless, springs=False)
     return _at_rest(tree, q, pivots, lambda motion: motion.along(momenta))
 
 
 def loop_forces(tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
-    """Return multipliers, forces of loop joints in own and in world axes, of all joints; quality, what is left."""
+    """Return multipliers, forces of loop joints in own and in world axes, of all joints, quality, residuals."""
     motion = independent_motion.embed(tree, q, v, pivots)
     multipliers, *several = independent_motion.loop_forces(tree, q, v, a, tau, tree.gravity, loads, motion)
     forces = [x for some in several for force in some for x in force]
@@ -117,7 +117,7 @@ def loop_forces(tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None
 def hybrid_dynamics(
     tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Pivots, known_freedoms: Sequence[int]
 ) -> list[Scalar]:
-    """Return accelerations, forces, quality and what is left where some freedoms are driven by motion."""
+    """Return accelerations, forces, quality and residuals where some freedoms have given motions."""
     motion = independent_motion.embed(tree, q, v, pivots)
     a, tau = independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
     left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
@@ -127,9 +127,9 @@ def hybrid_dynamics(
 def forward_dynamics_by_independent(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], pivots: Pivots
 ) -> list[Scalar]:
-    """Do what :func:`forward_dynamics` does by the inertia of the independent freedoms alone.
+    """Return what :func:`forward_dynamics` does, using only the inertia of the independent freedoms.
 
-    So joints that only the loops hold may move nothing that has inertia, as after a regrouping.
+    So joints that only the loops hold need not move any inertia, as after a regrouping.
     """
     motion = independent_motion.embed(tree, q, v, pivots)
     a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
@@ -142,7 +142,7 @@ def forward_dynamics_by_independent(
 def independent_forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
-    """Return accelerations and nothing else: no quality, no residuals, which symbols have no use for."""
+    """Return only accelerations, without quality and residuals, which are of no use with symbols."""
     motion = independent_motion.embed(tree, q, v, pivots)
     return independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
 
@@ -150,7 +150,7 @@ def independent_forward_dynamics(
 def independent_inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
-    """Return forces on the independent freedoms and nothing else."""
+    """Return only the forces on the independent freedoms."""
     motion = independent_motion.embed(tree, q, v, pivots)
     return independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, motion)
 
@@ -158,20 +158,20 @@ def independent_inverse_dynamics(
 def independent_hybrid_dynamics(
     tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Pivots, known_freedoms: Sequence[int]
 ) -> list[list[Scalar]]:
-    """Return accelerations and forces and nothing else where some freedoms are driven by motion."""
+    """Return only accelerations and forces where some freedoms have given motions."""
     motion = independent_motion.embed(tree, q, v, pivots)
     return list(independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms))
 
 
 def multipliers(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
-    """Return what all constraints carry under joint forces, the smallest where some are redundant."""
+    """Return the loads of all constraints under joint forces, the smallest ones if some are redundant."""
     motion = independent_motion.embed(tree, q, v, pivots)
     a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
     return independent_motion.multipliers(tree, q, v, a, tau, tree.gravity, loads, motion)
 
 
 def joint_wrenches(tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots) -> Sequence[Force]:
-    """Return what each joint of the tree transmits to its body while motors push on independent freedoms only."""
+    """Return what each joint of the tree transmits to its body while motors act on independent freedoms only."""
     motion = independent_motion.embed(tree, q, v, pivots)
     return independent_motion.loop_forces(tree, q, v, a, [0.0] * tree.nv, tree.gravity, loads, motion).joints
 
@@ -187,13 +187,13 @@ def reduced_mass_matrix(tree: Model, q: Any, *, pivots: Pivots) -> list[list[Sca
 
 
 def reduced_inverse_dynamics(tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
-    """Return forces on the independent freedoms alone, G^T (M a + h)."""
+    """Return the forces on the independent freedoms, G^T (M a + h)."""
     whole, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     return independent_motion.embed(tree, q, v, pivots).along(whole)
 
 
 def reduced_bias_force(tree: Model, q: Any, v: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
-    """Return forces on the independent freedoms when these do not accelerate, G^T (M g + h)."""
+    """Return the forces on the independent freedoms when these do not accelerate, G^T (M g + h)."""
     motion = independent_motion.embed(tree, q, v, pivots)
     alone = motion.acceleration([0.0] * len(motion.free))
     return motion.along(newton_euler.inverse_dynamics(tree, q, v, alone, tree.gravity, loads)[0])
@@ -209,7 +209,7 @@ def _flat_derivatives(
 def inverse_dynamics_derivatives(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
-    """Return slopes of inverse dynamics along the motions that loops allow."""
+    """Return the derivatives of inverse dynamics along the motions that loops allow."""
     compute = closed_derivatives.inverse_dynamics_derivatives
     return _flat_derivatives(compute, tree, (q, v, a), loads, pivots, friction)
 
@@ -217,7 +217,7 @@ def inverse_dynamics_derivatives(
 def forward_dynamics_derivatives(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
-    """Return slopes of forward dynamics along the motions that loops allow."""
+    """Return the derivatives of forward dynamics along the motions that loops allow."""
     compute = closed_derivatives.forward_dynamics_derivatives
     return _flat_derivatives(compute, tree, (q, v, tau), loads, pivots, friction)
 
@@ -225,10 +225,10 @@ def forward_dynamics_derivatives(
 def force_slopes(
     tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
-    """Return slopes of the equations of motion along the motions that loops allow."""
+    """Return the derivatives of the equations of motion along the motions that loops allow."""
     return _flat_derivatives(closed_derivatives.force_slopes, tree, (q, v, a, tau), loads, pivots, friction)
 
 
 def basis_slopes(tree: Model, q: Any, *, pivots: Pivots) -> list[Any]:
-    """Return how the motions that loops allow change."""
+    """Return how the motions that loops allow change with the configuration."""
     return closed_derivatives.basis_slopes(tree, q, pivots)

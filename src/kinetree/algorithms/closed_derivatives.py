@@ -5,13 +5,13 @@ change, q changes by G dy, and since K(q) v = 0 holds at every q,
 
     K dv = -D(K v) dq,    K da = -D(K a + drift) dq - (d drift/dv) dv,
 
-D being the change with q at fixed v and a, and dv, da given at the independent freedoms.  Along the motions G that the
-loops allow their forces do no work, so the derivative of the equations of motion is
+where D is the change with q at fixed v and a, and dv, da are given at the independent freedoms.  Along the motions G
+that the loops allow, their forces do no work, so the derivative of the equations of motion is
 
     G^T (M da + (dID/dq) dq + (dID/dv) dv - (D K^T lambda) dq - dtau) = 0,
 
-ID being the tree's inverse dynamics: loop forces turn with what they act on.  D of constraints is found by running
-their own text on dual numbers, coordinate by coordinate.  Derived here from Shah eq. 8.1 and Khalil eq. 10.36-10.48.
+where ID is the tree's inverse dynamics: loop forces turn with what they act on.  D of constraints is found by
+evaluating them on dual numbers, coordinate by coordinate.  Derived here from Shah eq. 8.1 and Khalil eq. 10.36-10.48.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ConstraintSlopes(NamedTuple):
     """How the constraints change with each coordinate."""
 
     matrix: dict[int, Matrix]
-    """Of K, by the coordinate that moves; rows of loops that it does not move are exact zeros."""
+    """Derivatives of K by each coordinate; rows of loops that it does not move are exact zeros."""
     drift: dict[int, list[Scalar]]
 
     def of_product(self, x: Scalars, i: int) -> list[Scalar]:
@@ -44,7 +44,7 @@ class ConstraintSlopes(NamedTuple):
         return [inner(self.matrix[j][i], x) if j in self.matrix else 0.0 for j in range(len(x))]
 
     def of_drift(self, i: int, n: int) -> list[Scalar]:
-        """Return D of one constraint's drift."""
+        """Return D of the drift of one constraint."""
         return [self.drift[j][i] if j in self.drift else 0.0 for j in range(n)]
 
     def drift_by_rate(self, v: Scalars, i: int) -> list[Scalar]:
@@ -58,7 +58,7 @@ class ConstraintSlopes(NamedTuple):
         return whole
 
     def of_forces(self, multipliers: dict[int, Scalar], direction: Scalars) -> list[Scalar]:
-        """Return (D K^T lambda) dq: how the forces of loops turn when coordinates move along a direction."""
+        """Return (D K^T lambda) dq: how loop forces turn when coordinates move along a direction."""
         total: list[Scalar] = [0.0] * len(direction)
         for k, share in enumerate(direction):
             if k in self.matrix and present(share):
@@ -76,7 +76,7 @@ def _sum(a: Scalar, b: Scalar) -> Scalar:
 
 
 def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
-    """Move one coordinate after the other, and look at the loops and couplings that it is part of."""
+    """Return how constraints change, moving one coordinate at a time, for the loops and couplings it is in."""
     touched: dict[int, set[int]] = {}
     for i, j in constraints.pattern(tree):
         touched.setdefault(j, set()).add(i)
@@ -105,28 +105,28 @@ def _rate(x: Scalar) -> Scalar:
 
 
 class Slopes(NamedTuple):
-    """Everything that derivatives at one state are made of."""
+    """Everything that derivatives at one state are made from."""
 
     motion: Embedding
     constraints: ConstraintSlopes
     multipliers: dict[int, Scalar]
     by_q: Matrix
-    """Of the tree's inverse dynamics."""
+    """Derivatives of the tree's inverse dynamics."""
     by_v: Matrix
     mass: Matrix
     rate_by_q: dict[int, list[Scalar]]
-    """D(K v), by the constraints that count."""
+    """D(K v), for the constraints that count."""
     opening_by_q: dict[int, list[Scalar]]
     """D(K a + drift)."""
     opening_by_v: dict[int, list[Scalar]]
     """Of drift."""
 
     def velocity_along(self, dq: Scalars) -> list[Scalar]:
-        """Return how velocities change with positions, the independent ones kept."""
+        """Return how velocities change with positions, with the independent ones fixed."""
         return self.motion.followed({i: -inner(row, dq) for i, row in self.rate_by_q.items()})
 
     def acceleration_along(self, dq: Scalars | None, dv: Scalars) -> list[Scalar]:
-        """Return how accelerations change with positions and velocities, the independent ones kept."""
+        """Return how accelerations change with positions and velocities, with the independent ones fixed."""
         targets: dict[int, Scalar] = {}
         for i, row in self.opening_by_v.items():
             change = inner(row, dv)
@@ -147,7 +147,7 @@ def _slopes(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, left: Scalars, gravity: Any, loads: Any, motion: Embedding,
     rubbing: bool,
 ) -> Slopes:  # fmt: skip
-    """Collect what is needed; ``left`` is what the loops carry, on all freedoms."""
+    """Collect what is needed; ``left`` is the load of the loops, on all freedoms."""
     by_q, by_v, mass = derivatives.inverse_dynamics_derivatives(tree, q, v, a, gravity, loads)
     if rubbing:
         for j, slope in enumerate(friction.spent_slopes(tree, v)):
@@ -165,7 +165,7 @@ def _slopes(
 class EquationSlopes(NamedTuple):
     """How the equations of motion along the motions that loops allow, G^T (ID - tau) = 0, change; all by columns.
 
-    A column belongs to one independent position or rate, all others and all independent accelerations kept.
+    A column belongs to one independent position or rate, with all others and all independent accelerations fixed.
     """
 
     force_by_q: Matrix
@@ -174,7 +174,7 @@ class EquationSlopes(NamedTuple):
     mass: Matrix
     """G^T M G: the same by independent accelerations."""
     acceleration_by_q: Matrix
-    """Of all accelerations, since the dependent ones follow."""
+    """The same for all accelerations, since the dependent ones follow."""
     acceleration_by_v: Matrix
     basis: Matrix
     """G, by rows."""
@@ -188,8 +188,8 @@ def force_slopes(
 ) -> EquationSlopes:  # fmt: skip
     """Return how the equations of motion change at a motion under forces ``tau``.
 
-    With ``rubbing`` friction, which changes with velocities, is among what the motion takes; of forces ``tau`` it has
-    been taken off already.
+    With ``rubbing``, the motion requires friction, too, which changes with velocities; it has already been subtracted
+    from ``tau``.
     """
     motion = embed(tree, q, v, pivots)
     force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
@@ -214,8 +214,8 @@ def forward_dynamics_derivatives(
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
     """Return derivatives of all accelerations by independent positions and velocities, by columns.
 
-    Then those of the independent accelerations by all forces, by columns, and G, by rows, which makes all of these.
-    With ``rubbing`` what ``tau`` leaves out for friction changes with velocities.
+    Then those of the independent accelerations by all forces, by columns, and G, by rows, which gives all
+    accelerations. With ``rubbing``, the friction that was subtracted from ``tau`` changes with velocities.
     """
     a, _, _ = independent_motion.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
     here = force_slopes(tree, q, v, a, tau, gravity, loads, pivots, rubbing)

@@ -1,16 +1,16 @@
-"""Closing loops and reaching goals by damped Newton steps, over any scalar: from a guess to what is beside it.
+"""Closing loops and reaching goals by damped Newton steps from a guess, over any scalar.
 
-From a guess q the next one is a part of the shortest way to where all would fit if it were linear,
+From a guess q, the next one is a fraction of the shortest step that would close everything if it were linear,
 
     q <- q + share * move,    move = -W K^T (K W K^T + d)^-1 gap,    |move| no longer than the longest step,
 
 with K the rows that count, W the squares of how far a step may go along each freedom, by which radians and meters are
 compared, and d the damping of Levenberg and Marquardt, which goes to zero with the squares of the gaps.  A guess that
-leaves wider gaps than the one before is not taken; a quarter of the way is tried next.  Frames with goals add rows
-behind those of the loops, as if one more joint held each of them there.
+leaves wider gaps than the one before is rejected; a quarter of the step is tried next.  Frames with goals add rows
+after those of the loops, as if one more joint held each of them there.
 
-Rows that depend on others but for rounding, and contradict them, are met as well as they can be, in least squares.
-Rows fall into blocks, solved one after the other: those that a few freedoms alone can meet come first.
+Rows that depend on others up to rounding, and contradict them, are satisfied in the least-squares sense. Rows fall into
+blocks, solved one after the other: those that only a few freedoms can satisfy come first.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from .jacobian import express, frame_columns
 from .passes import Scalars
 
 LONGEST_STEP = 0.5
-"""Longest step of closing, in radians or meters: far steps lose the branch that the guess belongs to.
+"""Longest closing step, in radians or meters: long steps may leave the branch that the guess belongs to.
 
-Mechanisms of many meters go as many times farther (:attr:`kinetree.loops.clusters.Cluster.reach`).
+Mechanisms of many meters take proportionally longer steps (:attr:`kinetree.loops.clusters.Cluster.reach`).
 """
 
 SHORTER = 0.25
-"""Part of a step that is tried where the whole of it leads farther off."""
+"""Fraction of a step that is tried if the whole step increases the error."""
 
 WORTHWHILE, STALLED = 0.998, 8
-"""A step is worth while that leaves less than this of the sum of squares; after so many that are not a search ends."""
+"""A step is worthwhile if it leaves less than this of the sum of squares; after this many that are not, a search
+ends."""
 
 NEARLY = 1e-9
-"""Gaps below this, in meters and radians, that become no smaller are rounding."""
+"""Gaps below this, in meters and radians, that stop shrinking are rounding errors."""
 
 REGULAR = 1e-12
-"""Damping that always remains where rows may depend on one another, in units of their mean square."""
+"""Damping that always remains if rows may depend on one another, in units of their mean square."""
 
 LEAST_DAMPING, MOST_DAMPING, LESS_DAMPING, MORE_DAMPING = 1e-6, 1e8, 0.5, 5.0
-"""Bounds of a damping that adapts, and its factors after a step that helped and after one that did not."""
+"""Bounds of an adaptive damping, and its factors after a step that helped and after one that did not."""
 
 
 class FrameGoal(NamedTuple):
@@ -58,16 +59,16 @@ class FrameGoal(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Count the conditions."""
+        """The number of conditions."""
         return 3 * (self.orientation + self.position)
 
     @property
     def size(self) -> int:
-        """Count the numbers."""
+        """The number of values."""
         return 9 * self.orientation + 3 * self.position
 
     def off(self, pose: Transform, numbers: Scalars) -> list[Scalar]:
-        """Return how far a frame is from its goal: rotation vector and displacement along world axes, what counts."""
+        """Return how far a frame is from its goal: the rotation vector and displacement in world axes that count."""
         width = 3 * self.orientation + self.position
         wanted = [numbers[width * i : width * i + width] for i in range(3)]
         found: list[Scalar] = []
@@ -84,7 +85,7 @@ class Block(NamedTuple):
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    """Places among what is free."""
+    """Places among the free freedoms."""
     redundant: tuple[int, ...] = ()
     """Rows that depend on these, and may contradict them."""
 
@@ -93,7 +94,7 @@ class Bound(NamedTuple):
     """Limits of one coordinate."""
 
     column: int
-    """Place among what is free."""
+    """Place among the free freedoms."""
     place: int
     """In q."""
     low: float
@@ -101,7 +102,7 @@ class Bound(NamedTuple):
 
 
 class JointRange(NamedTuple):
-    """Where a coordinate, or one that follows it, may be in the end: low <= ratio q + offset <= high."""
+    """The range in which a coordinate, or one that follows it, must end: low <= ratio q + offset <= high."""
 
     place: int
     """In q."""
@@ -112,22 +113,22 @@ class JointRange(NamedTuple):
 
 
 class ClosingTask(NamedTuple):
-    """What is to be closed or reached, and what may move for that."""
+    """What is to be closed or reached, and what may move to do so."""
 
     blocks: tuple[Block, ...]
     free: tuple[int, ...]
     """Freedoms that may move."""
     weights: tuple[float, ...]
-    """What makes every gap a length, of all constraints and then of all goals."""
+    """Factors that turn every gap into a length, of all constraints and then of all goals."""
     reach: tuple[float, ...]
-    """How far a step may go along each free freedom where a hinge turns by a radian."""
+    """How far a step may go along each free freedom while a hinge turns by a radian."""
     arm: float
-    """How long levers usually are: rows that are much shorter are rounding."""
+    """The usual length of levers: rows that are much shorter are rounding errors."""
     goals: tuple[FrameGoal, ...] = ()
     ranges: tuple[JointRange, ...] = ()
-    """Limits that are looked at where it ends."""
+    """Limits that are checked at the end."""
     bounds: tuple[Bound, ...] = ()
-    """Limits that are not passed on the way."""
+    """Limits that are not exceeded on the way."""
     longest: float = LONGEST_STEP
     adapts: bool = False
     """Whether damping is that of Levenberg and Marquardt, in units of the rows' mean square: less after a step that
@@ -135,17 +136,17 @@ class ClosingTask(NamedTuple):
 
     @property
     def goal_size(self) -> int:
-        """Count the numbers of all goals."""
+        """The number of values of all goals."""
         return sum(goal.size for goal in self.goals)
 
     @property
     def parameter_count(self) -> int:
-        """Count what a search is given beside its start: numbers of goals, the gap to end at, the first damping."""
+        """The number of inputs of a search besides its start: goals, the gap to end at, the first damping."""
         return self.goal_size + 2
 
     @property
     def told_count(self) -> int:
-        """Count what :meth:`Judged.told` says."""
+        """The number of entries of :meth:`Judged.told`."""
         return 5 + 2 * len(self.goals)
 
 
@@ -155,26 +156,26 @@ class Judged(NamedTuple):
     move: list[Scalar]
     """Of the free freedoms, in units of their reach."""
     size: Scalar
-    """Sum of the squares of all that is to vanish, as lengths."""
+    """Sum of the squares of everything that must vanish, as lengths."""
     quality: Scalar
     """How independent the rows are there: 0 for dependent ones, 1 at best."""
     worst: Scalar
     """Sum of the squares of all gaps, in meters and radians."""
     beyond: Scalar
-    """How far the joint that is farthest out is beyond its limits."""
+    """By how much the joint that is farthest out exceeds its limits."""
     loops: Scalar
-    """As :attr:`worst`, of the loops alone."""
+    """Like :attr:`worst`, for the loops only."""
     goals: list[Scalar]
-    """The same of each goal: of its angle, and of its distance."""
+    """The same for each goal: its angle, and its distance."""
 
     @property
     def told(self) -> list[Scalar]:
-        """What is known of a guess beside where it leads."""
+        """What is known about a guess besides the next step."""
         return [self.size, self.quality, self.worst, self.beyond, self.loops, *self.goals]
 
 
 def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: Scalars = ()) -> Judged:
-    """Return how far open loops are and frames from their goals at a guess, and the way to where that would vanish."""
+    """Return how far loops are open and frames from their goals at a guess, and the step to where that vanishes."""
     matrix, poses = _matrix(tree, task, q)
     of_loops, of_goals, parts, used = constraints.gaps(tree, q), [], [], 0
     for goal, pose in zip(task.goals, poses, strict=True):
@@ -199,7 +200,7 @@ def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: 
 
 
 def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
-    """Return how far the joint that is farthest out is beyond its limits; zero where none is."""
+    """Return by how much the joint that is farthest out exceeds its limits; zero if none does."""
     most: Scalar = 0.0
     for place, ratio, offset, low, high in task.ranges:
         x = q[place] if (ratio, offset) == (1.0, 0.0) else ratio * q[place] + offset
@@ -209,7 +210,7 @@ def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
 
 
 def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], list[Transform]]:
-    """Return K with the rows of the goals below it, and the poses of the frames that have them."""
+    """Return K with the rows of the goals below it, and the poses of the frames that have goals."""
     posed = kinematics.poses(tree, q)
     matrix, poses = constraints.constraint_matrix(tree, q, posed), []
     for goal in task.goals:
@@ -221,13 +222,13 @@ def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scala
 
 
 def _movable(task: ClosingTask, matrix: Sequence[Scalars]) -> list[list[Scalar]]:
-    """Return all rows as lengths, per unit of what is free, in units of its reach."""
+    """Return all rows as lengths, per unit of the free freedoms, in units of their reach."""
     pairs = list(zip(task.free, task.reach, strict=True))
     return [[w * row[j] * r for j, r in pairs] for w, row in zip(task.weights, matrix, strict=True)]
 
 
 def _within_bounds(task: ClosingTask, k: list[list[Scalar]], off: Scalars, q: Scalars) -> list[list[Scalar]]:
-    """Return the rows without what is at a limit and pulled further out."""
+    """Return the rows without freedoms that are at a limit and pulled further out."""
     for bound in task.bounds:
         pull, x = -inner([row[bound.column] for row in k], off), q[bound.place]
         above, below = where(x < bound.high, 1.0, 0.0), where(x > bound.low, 1.0, 0.0)
@@ -238,7 +239,7 @@ def _within_bounds(task: ClosingTask, k: list[list[Scalar]], off: Scalars, q: Sc
 
 
 def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
-    """Return what is to be taken away from the rows of a block; redundant rows are off least then."""
+    """Return what to subtract from the rows of a block; the error of redundant rows is then least."""
     own = [off[i] for i in block.rows]
     if not block.redundant:
         return own
@@ -251,7 +252,7 @@ def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
 def _move(
     task: ClosingTask, k: Sequence[Scalars], off: Sequence[Scalars], damping: Scalar = 0.0
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the least change that takes something away from the rows of each block, and how independent they are."""
+    """Return the least change that corrects the rows of each block, and how independent they are."""
     x: list[Scalar] = [0.0] * len(task.free)
     quality: Scalar = 1.0
     for block, wanted in zip(task.blocks, off, strict=True):
@@ -272,7 +273,7 @@ def _move(
 
 
 def _least_squares(k: Sequence[Scalars], off: Scalars, damping: Scalar) -> tuple[list[Scalar], Scalar]:
-    """Return the change that leaves least, where there are fewer freedoms than rows, and how much they differ."""
+    """Return the least-squares change if there are fewer freedoms than rows, and how independent the columns are."""
     columns = list(zip(*k, strict=True))
     squares = [[inner(a, b) for b in columns] for a in columns]
     for i, row in enumerate(squares):
@@ -286,16 +287,16 @@ def _least_squares(k: Sequence[Scalars], off: Scalars, damping: Scalar) -> tuple
 
 
 class SearchState(NamedTuple):
-    """What goes from one guess to the next; all but ``q``, ``move`` and ``told`` are one number."""
+    """What passes from one guess to the next; everything except ``q``, ``move`` and ``told`` is one number."""
 
     q: Scalars
     damping: Scalar
     steps: Scalar
     """Taken so far."""
     share: Scalar
-    """Of the move that is tried next."""
+    """Fraction of the move that is tried next."""
     idle: Scalar
-    """Steps since the last one that was worth while."""
+    """Steps since the last worthwhile one."""
     going: Scalar
     """1 until the search has ended, then 0."""
     move: Scalars
@@ -304,14 +305,14 @@ class SearchState(NamedTuple):
 
     @classmethod
     def of(cls, tree: Model, task: ClosingTask, numbers: Scalars) -> SearchState:
-        """Read it from one list of numbers."""
+        """Read the state from one list of numbers."""
         (damping, steps, share, idle, going), rest = numbers[tree.nq : tree.nq + 5], numbers[tree.nq + 5 :]
         count = len(task.free)
         return cls(numbers[: tree.nq], damping, steps, share, idle, going, rest[:count], rest[count:])
 
     @property
     def numbers(self) -> list[Scalar]:
-        """All of it, one behind the other."""
+        """The whole state in one list."""
         return [*self.q, self.damping, self.steps, self.share, self.idle, self.going, *self.move, *self.told]
 
 
@@ -322,7 +323,7 @@ def begin(task: ClosingTask, q: Scalars, parameters: Scalars) -> list[Scalar]:
 
 
 def step(tree: Model, task: ClosingTask, numbers: Scalars, parameters: Scalars) -> list[Scalar]:
-    """Return the state after one more guess; a search that has ended stands still."""
+    """Return the state after one more guess; a search that has ended no longer changes."""
     state, goals, settled = SearchState.of(tree, task, numbers), parameters[:-2], parameters[-2]
     v: list[Scalar] = [0.0] * tree.nv
     for j, r, x in zip(task.free, task.reach, state.move, strict=True):
@@ -361,7 +362,7 @@ def _clipped(x: Scalar, bound: Bound) -> Scalar:
 
 
 def returned(tree: Model, task: ClosingTask) -> list[int]:
-    """Return the places in a state of what users of a search want: q, damping, steps, and what is told of the guess."""
+    """Return the places in a state of what users of a search want: q, damping, steps, facts about the guess."""
     last = tree.nq + 5 + len(task.free)
     return [*range(tree.nq + 2), *range(last, last + task.told_count)]
 
@@ -375,11 +376,11 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
     Parameters
     ----------
     tree : Model
-        With the dimensions that it has there: with others q is not closed, and closing it is a part of the way.
+        With the dimensions that it has there: with others q is not closed, and closing it is part of the motion.
     task : ClosingTask
     q : scalars
     rates : scalars
-        Of the freedoms that are not free, in their order, then of the goals.
+        Rates of the freedoms that are not free, in their order, then of the goals.
     """
     held = [j for j in range(tree.nv) if j not in task.free]
     v: list[Scalar] = [0.0] * tree.nv
@@ -396,7 +397,7 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
 
 
 def astray(tree: Model, task: ClosingTask, q: Scalars, there: Scalars, rates: Scalars) -> tuple[Scalar, Scalar]:
-    """Return how far one closed configuration is from where another leads to, and how long the way is, both squared."""
+    """Return how far one closed configuration is from where another leads, and how long the way is, both squared."""
     v = way_on(tree, task, q, rates)
     off = kinematics.difference(tree, kinematics.integrate(tree, q, v), there)
     return inner(off, off), inner(v, v)

@@ -13,7 +13,7 @@ Matrix = list[list[Scalar]]
 
 
 def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[list[RigidInertia], RigidInertia]:
-    """Return the inertia of each body with all it carries as if welded; last, of everything, seen from the base."""
+    """Return the inertia of each body and all it carries as if welded; last, of everything, seen from the base."""
 
     def step(link: Link, total: RigidInertia, x: Transform) -> tuple[RigidInertia, RigidInertia]:
         return total, x.rigid_to_parent(total)
@@ -22,7 +22,7 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
 
 
 def _composites_with_added(tree: Model, transforms: Sequence[Transform]) -> list[ArticulatedInertia]:
-    """Return composite inertias with what is added to bodies, which no rigid body has as its inertia."""
+    """Return composite inertias including what is added to bodies, which is not a rigid body's inertia."""
 
     def step(link: Link, total: ArticulatedInertia, x: Transform) -> tuple[ArticulatedInertia, ArticulatedInertia]:
         return total, x.articulated_to_parent(total)

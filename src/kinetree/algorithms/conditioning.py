@@ -1,8 +1,8 @@
 """How many digits of accelerations the numbers of a robot leave.
 
-Rounding in forward dynamics grows with the condition number of the mass matrix M; not with that of M itself, which is
-large for any robot with a light tip and says nothing, but with that of D M D, D = diag(M)^-1/2, whose rows have been
-brought to one size (van der Sluis).  It is large where light bodies carry heavy ones, one after the other.
+Rounding in forward dynamics grows with a condition number: not that of the mass matrix M itself, which is large for any
+robot with a light tip and means nothing, but that of D M D, D = diag(M)^-1/2, whose rows are scaled to one size (van
+der Sluis).  It is large where light bodies carry heavy ones, one after the other.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .composite_body import mass_matrix
 from .singular_joints import all_solid
 
 POOR = 1e13
-"""Condition numbers beyond which accelerations can be wrong by a per mille and more."""
+"""Condition numbers beyond which accelerations can be wrong by 0.1 % and more."""
 
 LARGEST_LOOKED_AT = 300
-"""Degrees of freedom up to which the mass matrix is looked at: it is square, and nobody has asked for it."""
+"""Degrees of freedom up to which the mass matrix is examined: it is large, and nobody has asked for it."""
 
 
 class Conditioning(NamedTuple):
@@ -30,11 +30,11 @@ class Conditioning(NamedTuple):
     """The condition number of the scaled mass matrix."""
 
     joint: int
-    """The joint that accelerates most easily for what it carries."""
+    """The joint that accelerates most easily, compared with what it carries."""
 
 
 def conditioning(tree: Model) -> Conditioning | None:
-    """Return how poorly forward dynamics is conditioned; None where it is fine, or the tree too large to look."""
+    """Return how poorly forward dynamics is conditioned; None if it is fine, or if the tree is too large to check."""
     if not 0 < tree.nv <= LARGEST_LOOKED_AT or plainly_fine(tree):
         return None
     q = configurations.random(tree, np.random.default_rng(0))
@@ -43,7 +43,7 @@ def conditioning(tree: Model) -> Conditioning | None:
         d = np.sqrt(np.diag(m))
         scaled = m / d / d[:, None]
     if not np.isfinite(scaled).all():
-        return None  # a pivot vanishes, about which there is an error
+        return None  # a pivot vanishes, which is reported elsewhere
     sizes, modes = np.linalg.eigh(scaled)
     number = float(sizes[-1] / sizes[0]) if sizes[0] > 0.0 else np.inf
     if number < POOR:
@@ -53,7 +53,7 @@ def conditioning(tree: Model) -> Conditioning | None:
 
 
 def plainly_fine(tree: Model) -> bool:
-    """Return whether masses and lengths are so much alike that no condition number can be poor; quick to see.
+    """Return whether masses and lengths are so similar that no condition number can be poor; a quick check.
 
     With n freedoms, bodies of at least mass m and radius of gyration r, and a mass M that reaches as far as R, no
     eigenvalue of the mass matrix is above n M R^2 or below m r^2 / 8, and scaling gains or loses another n at most.

@@ -5,17 +5,16 @@ The equations are those of the spanning tree plus the forces of the constraints,
     M a + h = tau + K^T lambda,    K a = -bias        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
 
 Constraints are those of loops and couplings and, where :class:`Targets` are given, driven ones: a joint's coordinate,
-or how far a loop joint is from where it would fit, is a given function s of time (Featherstone section 7.4.4), so that
+or the gap of a loop joint, is a given function s of time (Featherstone section 7.4.4), so that
 
     gap(q) = s(t),    K v = s'(t),    K a + K' v = s''(t).
 
-The force that keeps such a constraint drives the mechanism, with the power of its multiplier times s'.  A driven joint
-is a row of K with a single one in it.
+The force that maintains such a constraint drives the mechanism, with the power of its multiplier times s'.  A driven
+joint is a row of K with a single one in it.
 
-Here the choice of what depends on what is made beforehand: ``rows`` are constraints that
-are independent of one another, ``dependent`` the freedoms that follow from the others.
-Each function also returns a *quality* between 0 and 1: how well the choice serves at this
-very configuration.  Near 0 another choice, or a rank-revealing method, is needed.
+Here the choice of what depends on what is made beforehand: ``rows`` are constraints that are independent of one
+another, ``dependent`` the freedoms that follow from the others. Each function also returns a *quality* between 0 and 1:
+how well the choice works at this very configuration.  Near 0 another choice, or a rank-revealing method, is needed.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Matrix = list[list[Scalar]]
 
 
 class Targets(NamedTuple):
-    """What is driven, and where it has to be at one moment."""
+    """What is driven, and where it must be at one moment."""
 
     joints: tuple[tuple[int, int], ...] = ()
     """Places in q and in v."""
@@ -45,11 +44,11 @@ class Targets(NamedTuple):
     accelerations: Sequence[Scalar] = ()
 
     def of_joint(self, k: int) -> tuple[Scalar, Scalar, Scalar]:
-        """Return where joint number ``k`` has to be, how fast, and with which acceleration."""
+        """Return the position, velocity and acceleration that joint number ``k`` must have."""
         return self.positions[k], self.velocities[k], self.accelerations[k]
 
     def of_row(self, row: int) -> tuple[Scalar, Scalar, Scalar]:
-        """Return the target of a constraint; zeros where it is not driven."""
+        """Return the target of a constraint; zeros if it is not driven."""
         if row not in self.rows:
             return 0.0, 0.0, 0.0
         return self.of_joint(len(self.joints) + self.rows.index(row))
@@ -67,14 +66,14 @@ class Residuals(NamedTuple):
 
 
 LEAST_QUALITY = 1e-8
-"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
+"""Where the prepared choice of coordinates works worse than this (a squared sine), the general method takes over."""
 
 LEAST_QUALITY_SINGLE = 1e-3
-"""As :data:`LEAST_QUALITY`, in single precision."""
+"""Like :data:`LEAST_QUALITY`, in single precision."""
 
 
 def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0) -> tuple[list[Scalar], Scalar]:
-    """Solve a square system given by columns; and how far the columns are from being dependent.
+    """Solve a square system given by columns; also return how far the columns are from being dependent.
 
     Columns shorter than ``size`` are compared with that, so that those made of rounding errors stand out.
 
@@ -105,7 +104,7 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0
 
 
 def inner(a: Scalars, b: Scalars) -> Scalar:
-    """Return the sum of products; exact zeros, of which loops leave many, are passed over."""
+    """Return the sum of products; exact zeros, of which loops leave many, are skipped."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         if present(x) and present(y):
@@ -122,7 +121,7 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _share(left: Scalar, whole: Scalar, least: float) -> Scalar:
-    """Return what is left of a square, compared with ``least`` where that is larger."""
+    """Return the remaining fraction of a square, compared with ``least`` if that is larger."""
     return left / where(whole > least, whole, least)
 
 
@@ -156,9 +155,9 @@ def inverse_dynamics(
 def allowed(
     k: Sequence[Scalars], given: Scalars, drift: Scalars, rows: Sequence[int], dependent: Sequence[int], size: float
 ) -> tuple[list[Scalar], Scalar]:
-    """Return rates x of all freedoms from those of the independent ones, K x + drift = 0, and the quality of that.
+    """Return rates x of all freedoms from those of the independent ones, K x + drift = 0, and its quality.
 
-    Velocities where ``drift`` is zero, accelerations where it is K' v (Khalil eq. 10.36, 10.48).
+    These are velocities if ``drift`` is zero, accelerations if it is K' v (Khalil eq. 10.36, 10.48).
     """
     independent = [j for j in range(len(k[0])) if j not in dependent]
     x: list[Scalar] = [0.0] * len(k[0])
@@ -190,38 +189,38 @@ def matrix(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDR
 
 
 def gaps(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN) -> list[Scalar]:
-    """Return how far positions are from where they have to be."""
+    """Return how far positions are from where they must be."""
     found = constraints.gaps(tree, q) if rows else []
     of_loops = [found[r] - targets.of_row(r)[0] if r in targets.rows else found[r] for r in rows]
     return of_loops + [q[place] - targets.of_joint(k)[0] for k, (place, _) in enumerate(targets.joints)]
 
 
 def wanted_rates(rows: Sequence[int], targets: Targets) -> list[Scalar]:
-    """Return what K v has to be."""
+    """Return the required values of K v."""
     return [targets.of_row(r)[1] for r in rows] + [targets.of_joint(k)[1] for k in range(len(targets.joints))]
 
 
 def slips(k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN) -> list[Scalar]:
-    """Return how far velocities are from what they have to be."""
+    """Return how far velocities are from what they must be."""
     return [inner(row, v) - w for row, w in zip(k, wanted_rates(rows, targets), strict=True)]
 
 
 def bias(
     tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None
 ) -> list[Scalar]:
-    """Return what -K a has to be."""
+    """Return the required values of -K a."""
     found = constraints.drift(tree, q, v, posed) if rows else []
     of_loops = [found[r] - targets.of_row(r)[2] if r in targets.rows else found[r] for r in rows]
     return of_loops + [0.0 - targets.of_joint(k)[2] for k in range(len(targets.joints))]
 
 
-# ---------------------------------------------------------------- the least change that meets them
+# ---------------------------------------------------------------- the least change that satisfies them
 
 
 class ShortestWay:
-    """The least change that takes something away from ``K x``, with K W K^T factored once.
+    """The least change that corrects ``K x``, with K W K^T factored once.
 
-    W says how easily freedoms change: all alike, in radians and meters, or as their inertia lets them
+    W defines how easily freedoms change: all equally, in radians and meters, or according to their inertia
     (:class:`EnergyWay`).
 
     Parameters
@@ -249,7 +248,7 @@ class ShortestWay:
         return x
 
     def solve(self, sums: Scalars) -> list[Scalar]:
-        """Find the multipliers that change ``K x`` by ``sums``."""
+        """Return the multipliers that change ``K x`` by ``sums``."""
         return ldl_solve(self._factors, sums)
 
     def back(self, off: Scalars) -> list[Scalar]:
@@ -264,7 +263,7 @@ class ShortestWay:
 
 
 class RedundantRows:
-    """Rows that depend on some others but for rounding, C being what they are made of: K_redundant = C K_rows.
+    """Rows that depend on some others up to rounding; C expresses them: K_redundant = C K_rows.
 
     Parameters
     ----------
@@ -284,12 +283,12 @@ class RedundantRows:
         self._factors = ldl(squares)
 
     def shared(self, multipliers: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the shortest multipliers of rows and redundant ones that do what those of the rows alone do."""
+        """Return the shortest multipliers of rows and redundant ones with the effect of those of the rows alone."""
         others = ldl_solve(self._factors, [inner(row, multipliers) for row in self.c])
         return self._less(multipliers, others), others
 
     def met(self, off: Scalars, others: Scalars) -> list[Scalar]:
-        """Return what to take away from the rows so that they and redundant ones are off least, in least squares."""
+        """Return the correction of the rows that leaves them and redundant ones with the least squared error."""
         more = [x - inner(row, off) for x, row in zip(others, self.c, strict=True)]
         return self._less(off, [-x for x in ldl_solve(self._factors, more)])
 
@@ -299,7 +298,7 @@ class RedundantRows:
 
 
 def shared(k: Sequence[Scalars], rows: Sequence[int], multipliers: Scalars) -> list[Scalar]:
-    """Return the shortest multipliers of all constraints that do what those of some rows do, the others being zero."""
+    """Return the shortest multipliers of all constraints with the same effect as those of some rows alone."""
     found: list[Scalar] = [0.0] * len(k)
     parts = RedundantRows(k, rows, ShortestWay([k[i] for i in rows]))
     of_rows, others = parts.shared(multipliers)
@@ -309,7 +308,7 @@ def shared(k: Sequence[Scalars], rows: Sequence[int], multipliers: Scalars) -> l
 
 
 class EnergyWay(ShortestWay):
-    """The way on which changes are measured by kinetic energy: W is the inverse of the mass matrix.
+    """The way in which changes are measured by kinetic energy: W is the inverse of the mass matrix.
 
     Parameters
     ----------
@@ -332,13 +331,13 @@ class EnergyWay(ShortestWay):
         return self.free(x)
 
     def free(self, tau: Scalars) -> list[Scalar]:
-        """Compute M^-1 tau: accelerations without the constraints."""
+        """Return M^-1 tau: accelerations without the constraints."""
         return factorization.ltdl_solve(self.factors, self.parents, tau)
 
     def independence(self, size: float) -> Scalar:
-        """Return how independent the rows are, those much shorter than ``size`` (rounding errors) being dependent.
+        """Return how independent the rows are; those much shorter than ``size`` (rounding errors) count as dependent.
 
-        Their pivots are as good as any, so the rows themselves are looked at.
+        Their pivots look as good as any, so the rows themselves are examined.
         """
         quality = self.quality()
         for row in self.k:
@@ -347,7 +346,7 @@ class EnergyWay(ShortestWay):
 
 
 def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
-    """Return the least part of a row that is independent of those before it: 0 for dependent rows, 1 at best."""
+    """Return the smallest fraction of a row that is independent of those before it: 0 if dependent, 1 at best."""
     quality: Scalar = 1.0
     for here, pivot in zip(diagonal, pivots, strict=True):
         quality = _smaller(quality, pivot / where(here > 0.0, here, 1.0))
@@ -355,7 +354,7 @@ def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
 
 
 class Constrained(NamedTuple):
-    """Accelerations under constraints, and what keeps these."""
+    """Accelerations under constraints, and the forces that maintain them."""
 
     a: list[Scalar]
     multipliers: list[Scalar]
@@ -363,7 +362,7 @@ class Constrained(NamedTuple):
     driving: list[Scalar]
     """Forces at the driven joints."""
     quality: Scalar
-    """How well the choice of rows serves: 0 for dependent ones, 1 at best."""
+    """How well the choice of rows works: 0 for dependent ones, 1 at best."""
 
     def driving_power(self, rows: Sequence[int], targets: Targets) -> Scalar:
         """Return the power of all driving forces."""

@@ -31,7 +31,7 @@ NO_LENGTH = 1e-10
 """Shorter lengths than this, in meters, are rounding errors: atoms are larger."""
 
 UNCLOSED = 1e-9
-"""Loops that are open by more than this, in meters or radians, before the last step back are not closed by it."""
+"""Loops that are open by more than this, in meters or radians, before the last correction are not closed by it."""
 
 
 class Closing(NamedTuple):
@@ -58,7 +58,7 @@ def _world(posed: Sequence[Posed], body: int) -> Transform:
 
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
-    """Return how far every constraint is from being met: meters, and radians or nearly."""
+    """Return how far every constraint is from being satisfied: meters, and radians or nearly so."""
     own = [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints] if tree.loops else []
     return own + couplings.gaps(tree, q)
 
@@ -74,7 +74,7 @@ def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = N
 
 
 def pattern(tree: Model) -> list[tuple[int, int]]:
-    """Return rows and columns of K that can be anything but zero: a loop is moved by the joints around it only."""
+    """Return the rows and columns of K that can be nonzero: a loop is moved only by the joints around it."""
     found: list[tuple[int, int]] = []
     row = 0
     for loop in tree.loops:
@@ -88,7 +88,7 @@ def pattern(tree: Model) -> list[tuple[int, int]]:
 
 
 def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
-    """Return the rows and columns of K that have to do with one another: loops that share joints."""
+    """Return the groups of rows and columns of K that affect one another: loops that share joints."""
     by_row: dict[int, set[int]] = {i: set() for i in range(tree.n_constraints)}
     for i, j in pattern(tree):
         by_row[i].add(j)
@@ -96,7 +96,7 @@ def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
 
 
 def grouped(by_row: Mapping[int, set[int]]) -> list[tuple[list[int], list[int]]]:
-    """Return rows that share columns, directly or through others, and these columns, from the columns of each row."""
+    """Return groups of rows that share columns, directly or through others, and these columns."""
     groups: list[tuple[list[int], set[int]]] = []
     for i, columns in by_row.items():
         rows, joined, apart = [i], set(columns), []
@@ -110,15 +110,15 @@ def grouped(by_row: Mapping[int, set[int]]) -> list[tuple[list[int], list[int]]]
 
 
 def usual_size(tree: Model) -> float:
-    """Return how large entries of K are where nothing is singular.
+    """Return the usual size of entries of K away from singularities.
 
-    One, or a lever arm where all of them are shorter; symbols have no size.
+    It is one, or a lever arm if all of them are shorter; symbols have no size.
     """
     return min(1.0, max(arms(tree), default=1.0))
 
 
 def arms(tree: Model) -> list[float]:
-    """Return how far joints and loops sit from the origins of the bodies that carry them, where they do, in meters."""
+    """Return the nonzero distances of joints and loops from the origins of the bodies that carry them, in meters."""
     poses: list[Any] = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
     lengths = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]
@@ -128,7 +128,7 @@ def arms(tree: Model) -> list[float]:
 def levers(tree: Model, q: Scalars) -> list[list[tuple[Motion, Motion] | None]]:
     """Return how each freedom moves the two ends of each loop apart, per unit of its v: seen at A, and at B.
 
-    Where a loop is closed the two are one.  Where it is open, a hinge may pass through one end and miss the other.
+    If a loop is closed, the two coincide.  If it is open, a hinge may pass through one end and miss the other.
     """
     posed = poses(tree, q)
     found = []
@@ -150,7 +150,7 @@ def constraint_entries(tree: Model, q: Scalars) -> list[Scalar]:
 
 
 def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
-    """Return the velocity of B relative to A, in B, per unit of each v; joints that carry both count for nothing."""
+    """Return the velocity of B relative to A, in B, per unit of each v; joints that carry both do not contribute."""
     meeting = _meeting_body(tree, loop)
     there = columns_at(tree, posed, loop.successor, loop.seat.spatial(), meeting)
     here = columns_at(tree, posed, loop.predecessor, loop.placement.spatial(), meeting)
@@ -204,7 +204,7 @@ def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = N
 
 
 def opening(tree: Model, motions: Sequence[LoopMotion]) -> list[Scalar]:
-    """Return the acceleration with which loops open along each of their constraints: ``K a + K' v``, without K."""
+    """Return the acceleration with which loops open along each constraint: ``K a + K' v``, without forming K."""
     result: list[Scalar] = []
     for loop, m in zip(tree.loops, motions, strict=True):
         rates = loop.kind.constraint_rates(m.closing.pose, m.twist)

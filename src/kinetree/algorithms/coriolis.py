@@ -41,7 +41,7 @@ class VelocityInertia:
 
     @classmethod
     def of_body(cls, inertia: RigidInertia, velocity: Motion) -> VelocityInertia:
-        """B of one body moving with ``velocity``, in its own coordinates."""
+        """Return B of one body moving with ``velocity``, in its own coordinates."""
         w, u = velocity.angular, velocity.linear
         j = inertia.second - Symmetric3.diagonal(0.5 * (inertia.second.xx + inertia.second.yy + inertia.second.zz))
         turning = Matrix3.from_columns(*(w.cross(column) for column in j.dense().rows))
@@ -65,7 +65,7 @@ class Gathered(NamedTuple):
 
     subspace: tuple[Motion, ...]
     rates: list[Motion]
-    """Of the screws as vectors in space."""
+    """Rates of the screws as vectors in space."""
     forces: list[tuple[Force, Force, Force]]
     """Per screw S, with I and B of all that the joint carries: I S' + B S, I S and B^T S."""
 

@@ -2,7 +2,7 @@
 
     gap = y - p(x),    K v = y' - p'(x) x' = 0,    K a + drift = 0,    drift = -p''(x) x'^2
 
-One row each; they stand behind those of the loops (:mod:`.constraints`).
+There is one row each; they come after those of the loops (:mod:`.constraints`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _sums(tree: Model, coupling: JointCoupling, q: Scalars) -> tuple[Taut, Taut]
 
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
-    """Return how far each coupling is off, in the unit of its y."""
+    """Return the error of each coupling, in the unit of its y."""
     sums = [_sums(tree, coupling, q) for coupling in tree.couplings]
     return [y.length - evaluate(c.polynomial, x.length) for c, (y, x) in zip(tree.couplings, sums, strict=True)]
 
@@ -41,7 +41,7 @@ def matrix(tree: Model, q: Scalars) -> list[list[Scalar]]:
 
 
 def drift(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-    """Return ``K' v``, which only the bend of p makes."""
+    """Return ``K' v``, which only the curvature of p causes."""
     found: list[Scalar] = []
     for coupling in tree.couplings:
         _, x = _sums(tree, coupling, q)

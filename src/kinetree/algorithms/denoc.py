@@ -1,19 +1,18 @@
 """The decoupled natural orthogonal complement (DeNOC): the equations of motion as matrices to read.
 
-Formulas and names follow Shah chapters 4 and 5, corrected where a comment says so.  The
-twist of a link is ``t = [w; o']``, its angular velocity and the velocity of its origin,
-with components in the **world frame**; so the twist propagation matrix is
-``A = [1 0; a x 1]`` as in the book, and wrenches are moments about link origins and
-forces, along world axes.  A link's origin is that of its joint's moving frame, also where
-a standard Denavit-Hartenberg table puts the link's own frame at the far end.
+Formulas and names follow Shah chapters 4 and 5, corrected where a comment says so.  The twist of a link is ``t = [w;
+o']``, its angular velocity and the velocity of its origin, with components in the **world frame**; so the twist
+propagation matrix is ``A = [1 0; a x 1]`` as in the book, and wrenches are moments about link origins and forces, along
+world axes.  A link's origin is that of its joint's moving frame, even if a standard Denavit-Hartenberg table puts the
+link's own frame at the far end.
 
 A joint of any kind is one block: ``P`` has a column per degree of freedom.  The book's
 stacked form, with massless links inside multi-DOF joints, is that of
 ``robot.with_single_joints()``.  Everything works link by link, or module by module with
 the bars of the book; a link is then a module of one.
 
-These matrices are dense and made for one state.  The recursions in the files beside
-this one compute the same numbers faster.
+These matrices are dense and made for one state.  The recursions in the neighboring files compute the same numbers
+faster.
 """
 
 from __future__ import annotations
@@ -38,28 +37,28 @@ IN_THE_BOOK = {
     "mtilde": "M_tilde", "mhat": "articulated_inertia(link)", "ihat": "pivot(link)", "p": "joint_propagation(link)",
     "t": "twists", "uinv": "U_inverse", "dinv": "D_inverse", "tau": "inverse_dynamics(a)",
 }  # fmt: skip
-"""Symbols of Shah, without underscores and in small letters, and what they are called here."""
+"""Shah's symbols, without underscores and in lower case, and their names here."""
 
 PIVOT_TOLERANCE = 1e-13
 """A pivot of the factorization counts as zero below this fraction of the inertia it comes from."""
 
 
 def twist_shift(a: ArrayLike) -> Array:
-    """Give the twist propagation matrix ``[1 0; a x 1]``, a from the new origin to the old (Shah eq. 4.3)."""
+    """Return the twist propagation matrix ``[1 0; a x 1]``, a from the new origin to the old (Shah eq. 4.3)."""
     shift = np.eye(6)
     shift[3:, :3] = cross_matrix(a)
     return shift
 
 
 def wrench_shift(s: ArrayLike) -> Array:
-    """Give ``S = [1 s x; 0 1]``: a wrench at the point s from the origin, seen at the origin (Shah eq. 5.15)."""
+    """Return ``S = [1 s x; 0 1]``: a wrench at the point s from the origin, seen at the origin (Shah eq. 5.15)."""
     shift = np.eye(6)
     shift[:3, 3:] = cross_matrix(s)
     return shift
 
 
 class LinkState(NamedTuple):
-    """What the matrices need to know of one link, all in world axes."""
+    """What the matrices need to know about one link, all in world axes."""
 
     origin: Array
     twist: Array
@@ -71,7 +70,7 @@ class LinkState(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """One step of the block reverse Gaussian elimination, of a link or a module."""
+    """One step of the block reverse Gaussian elimination, for a link or a module."""
 
     inertia: Array
     psi_hat: Array
@@ -84,11 +83,10 @@ class Elimination(NamedTuple):
 class Denoc:
     """DeNOC matrices of a robot at one state; make one with :meth:`kinetree.Robot.denoc`.
 
-    Blocks are named after links (bodies) and, along joint rates, after joints; at module
-    level after modules ``M1``, ``M2``, ..., and links and joints name parts of the blocks.
-    Along joint rates a link's name stands for its joint, unless another joint has it.
-    Twists and rates are stacked module by module: :attr:`order` says where each rate sits
-    in ``v``.
+    Blocks are named after links (bodies) and, along joint rates, after joints; at module level after modules ``M1``,
+    ``M2``, ..., and links and joints name parts of the blocks. Along joint rates a link's name stands for its joint,
+    unless another joint has it. Twists and rates are stacked module by module: :attr:`order` gives the place of each
+    rate in ``v``.
 
     Attributes
     ----------
@@ -104,7 +102,7 @@ class Denoc:
         followers = [j.name for j in model.joints if j.mimic]
         if followers:
             raise UnsupportedError(
-                f"joint {followers[0]!r} follows another, so its rate has no block of its own: load the robot with "
+                f"joint {followers[0]!r} follows another, so its rate has no block: load the robot with "
                 "mimic='independent' to see its DeNOC matrices"
             )
         self.model, self.q, self.v, self.parts = model, np.array(q), np.array(v), parts
@@ -116,7 +114,7 @@ class Denoc:
         self.order = np.array([x for k in self._stack for x in _range(model.joints[k].v_slice)], dtype=int)
 
     def _axes(self) -> tuple[Axis, Axis]:
-        """Label the blocks of twists and of joint rates."""
+        """Return the labeled blocks of twists and of joint rates."""
         bodies, joints = [b.name for b in self.model.bodies], self.model.joints
         each_twist = Axis((bodies[k], 6) for k in self._stack)
         each_rate = Axis((joints[k].name, joints[k].nv) for k in self._stack)
@@ -146,7 +144,7 @@ class Denoc:
         return self if self.parts is None else Denoc(self.model, self.q, self.v, None)
 
     def twist_propagation(self, to: str, origin: str) -> Array:
-        """Give ``A_{to,origin}``, which carries a twist outward along a path (Shah eq. 4.3, 4.22, 4.23).
+        """Return ``A_{to,origin}``, which carries a twist outward along a path (Shah eq. 4.3, 4.22, 4.23).
 
         6x6 between two links; between two modules only the last six columns are filled.
         Zero where ``origin`` does not carry ``to``; the identity from a block to itself.
@@ -155,7 +153,7 @@ class Denoc:
         return level._propagation(level._block(to), level._block(origin))
 
     def joint_propagation(self, name: str) -> Array:
-        """Give ``P`` of a link (6 x DOF) or ``N_bar`` of a module: its own rates to twists (Shah eq. 4.14, 4.22)."""
+        """Return ``P`` of a link (6 x DOF) or ``N_bar`` of a module: its own rates to twists (Shah eq. 4.14, 4.22)."""
         level, i = self._find(name)
         return level._own_columns(i)
 
@@ -243,7 +241,7 @@ class Denoc:
         return BlockMatrix(array, self._twist_axis, self._twist_axis, "M~")
 
     def composite_inertia(self, name: str) -> Array:
-        """Give ``M~`` of a link or module: with all that it carries frozen to it (Shah eq. 5.19)."""
+        """Return ``M~`` of a link or module: with everything it carries frozen to it (Shah eq. 5.19)."""
         level, i = self._find(name)
         return level._composites[i]
 
@@ -274,23 +272,23 @@ class Denoc:
     # ------------------------------------------------------------ I = U D U^T
 
     def articulated_inertia(self, name: str) -> Array:
-        """Give ``M^`` of a link or module: with the joints beyond it free to give way (Shah eq. 5.36)."""
+        """Return ``M^`` of a link or module: with the joints beyond it free to yield (Shah eq. 5.36)."""
         return self._elimination(name).inertia
 
     def psi_hat(self, name: str) -> Array:
-        """Give ``Psi^ = M^ N_bar`` of a link or module (Shah eq. 5.35)."""
+        """Return ``Psi^ = M^ N_bar`` of a link or module (Shah eq. 5.35)."""
         return self._elimination(name).psi_hat
 
     def psi(self, name: str) -> Array:
-        """Give ``Psi``, which is ``Psi^`` times the inverse pivot, of a link or module (Shah eq. 5.35)."""
+        """Return ``Psi``, which is ``Psi^`` times the inverse pivot, of a link or module (Shah eq. 5.35)."""
         return self._elimination(name).psi
 
     def phi(self, name: str) -> Array:
-        """Give ``Phi = 1 - Psi N_bar^T`` of a link or module (Shah eq. 5.37)."""
+        """Return ``Phi = 1 - Psi N_bar^T`` of a link or module (Shah eq. 5.37)."""
         return self._elimination(name).phi
 
     def pivot(self, name: str) -> Array:
-        """Give ``N_bar^T Psi^``, the block of D of a link or module (Shah eq. 5.34), rotor inertia added."""
+        """Return ``N_bar^T Psi^``, the block of D of a link or module (Shah eq. 5.34), with rotor inertia added."""
         return self._elimination(name).pivot
 
     @cached_property
@@ -336,12 +334,12 @@ class Denoc:
     # ------------------------------------------------------------ motion and forces, laid out like v
 
     def gravity_wrenches(self) -> Array:
-        """Give every link's weight: moment about its origin and force, shape (links, 6), in the bodies' order."""
+        """Return every link's weight: moment about its origin and force, (links, 6), in the order of the bodies."""
         fall = np.concatenate([np.zeros(3), self.model.gravity])
         return np.array([s.mass @ fall for s in self._states])
 
     def generalized_force(self, wrenches: ArrayLike) -> Array:
-        """Give ``N^T w`` of wrenches on the links (Shah eq. 5.13).
+        """Return ``N^T w`` of wrenches on the links (Shah eq. 5.13).
 
         Parameters
         ----------
@@ -357,7 +355,7 @@ class Denoc:
         return self._laid_out(self.N.array.T @ given[self._stack].ravel())
 
     def inverse_dynamics(self, a: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
-        """Give the joint forces ``I a + C v - N^T w``, with weights and other wrenches in w (Shah eq. 5.12).
+        """Return the joint forces ``I a + C v - N^T w``, with weights and other wrenches in w (Shah eq. 5.12).
 
         Parameters
         ----------
@@ -375,7 +373,7 @@ class Denoc:
         return tau
 
     def forward_dynamics(self, tau: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
-        """Give the joint accelerations ``I^-1 (tau - C v + N^T w)`` by the analytic inverse (Shah eq. 5.38).
+        """Return the joint accelerations ``I^-1 (tau - C v + N^T w)`` by the analytic inverse (Shah eq. 5.38).
 
         Parameters
         ----------
@@ -392,7 +390,7 @@ class Denoc:
         return self._laid_out(self.gim_inverse.array @ rest[self.order])
 
     def _bias(self, wrenches: ArrayLike | None) -> Array:
-        """Return C v less what weights and other wrenches supply."""
+        """Return C v less the contribution of weights and other wrenches."""
         force: Array = self._laid_out(self.convective_inertia.array @ self.v[self.order])
         force = force - self.generalized_force(self.gravity_wrenches())
         if self.model.has_springs:
@@ -404,8 +402,8 @@ class Denoc:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            """Explain an attribute that does not exist, to readers who have the book at hand."""
-            if hasattr(type(self), name):  # a property that raises: it says why
+            """Raise an error for an unknown attribute, with a hint for readers of Shah's book."""
+            if hasattr(type(self), name):  # a property that raises: its own error says why
                 return object.__getattribute__(self, name)
             known = [word for word in dir(type(self)) if not word.startswith("_")]
             here = IN_THE_BOOK.get(name.replace("_", "").lower()) or next(iter(nearest(name, known, 1)), None)
@@ -426,7 +424,7 @@ class Denoc:
     # ------------------------------------------------------------ blocks
 
     def _find(self, name: str) -> tuple[Denoc, int]:
-        """Give the level at which a name stands for a block, and the number of that block."""
+        """Return the level at which a name stands for a block, and the index of that block."""
         level = self if name in self.labels else self.link_level
         return level, level._block(name)
 
@@ -450,28 +448,28 @@ class Denoc:
         return self.N_d.array[self._rows(i), self._columns(i)]
 
     def _carriers(self, i: int) -> list[int]:
-        """Return blocks on the way from i to the base, nearest first, i left out."""
+        """Return the blocks on the way from i to the base, nearest first, without i."""
         found: list[int] = []
         while (i := self._parents[i]) != BASE:
             found.append(i)
         return found
 
     def _per_link(self, matrices: Sequence[Array], name: str) -> BlockMatrix:
-        """Block diagonal of one 6x6 matrix per link, which come in the bodies' order."""
+        """Return the block diagonal of one 6x6 matrix per link, given in the order of the bodies."""
         array = np.zeros((self._twist_axis.size,) * 2)
         for row, k in enumerate(self._stack):
             array[6 * row : 6 * row + 6, 6 * row : 6 * row + 6] = matrices[k]
         return BlockMatrix(array, self._twist_axis, self._twist_axis, name)
 
     def _per_block(self, matrices: Sequence[Array], name: str) -> BlockMatrix:
-        """Block diagonal along the joint rates."""
+        """Return the block diagonal along the joint rates."""
         array = np.zeros((self._rate_axis.size,) * 2)
         for i, matrix in enumerate(matrices):
             array[self._columns(i), self._columns(i)] = matrix
         return BlockMatrix(array, self._rate_axis, self._rate_axis, name)
 
     def _along_paths(self, entry: Callable[[int, int], Array]) -> Array:
-        """Fill, where module i carries module j, the columns of the last link of i (Shah eq. 4.22)."""
+        """Return a matrix filled in the columns of the last link of i where module i carries j (Shah eq. 4.22)."""
         array = np.zeros((self._twist_axis.size,) * 2)
         for j, group in enumerate(self._groups):
             for i in self._carriers(j):
@@ -481,7 +479,7 @@ class Denoc:
         return array
 
     def _within_modules(self, entry: Callable[[int, int], Array]) -> Array:
-        """Fill, in each module, the lower triangle of its links' rates (Shah eq. 4.22)."""
+        """Return a matrix filled, in each module, in the lower triangle of its links' rates (Shah eq. 4.22)."""
         array = np.zeros((self._twist_axis.size, self._rate_axis.size))
         for i, group in enumerate(self._groups):
             for place, k in enumerate(group):
@@ -491,7 +489,7 @@ class Denoc:
         return array
 
     def _laid_out(self, stacked: Array) -> Array:
-        """Lay out like ``v`` what is stacked block by block."""
+        """Return what is stacked block by block in the layout of ``v``."""
         result = np.empty_like(stacked)
         result[self.order] = stacked
         return result
@@ -503,7 +501,7 @@ class Denoc:
         return twist_shift(self._states[m].origin - self._states[k].origin)
 
     def _shift_rate(self, k: int, m: int) -> Array:
-        """Return the time derivative of A_{k,m}; the origins' velocities hold the sliding of prismatic joints too."""
+        """Return the time derivative of A_{k,m}; the origins' velocities include the sliding of prismatic joints."""
         rate = np.zeros((6, 6))
         rate[3:, :3] = cross_matrix(self._states[m].twist[3:] - self._states[k].twist[3:])
         return rate
@@ -558,7 +556,7 @@ class Denoc:
         return Elimination(inertia, psi_hat, psi, np.eye(len(psi)) - psi @ columns.T, pivot, inverse)
 
     def _articulated_propagations(self, j: int) -> Iterator[tuple[int, Array]]:
-        """Return A^_{j,i} for every carrier i of j, nearest first (Shah eq. 5.45-5.46, Phi transposed)."""
+        """Yield A^_{j,i} for every carrier i of j, nearest first (Shah eq. 5.45-5.46, Phi transposed)."""
         propagation, h = np.eye(len(self._eliminations[j].phi)), j
         for i in self._carriers(j):
             if h != j:
@@ -569,12 +567,12 @@ class Denoc:
 
 
 def build(model: Model, q: Array, v: Array, parts: Modules | None = None) -> Denoc:
-    """Make the DeNOC matrices of a state, link by link or for given modules."""
+    """Return the DeNOC matrices of a state, link by link or for given modules."""
     return Denoc(model, q, v, parts)
 
 
 def _link_states(model: Model, q: Array, v: Array) -> list[LinkState]:
-    """Bring what the recursions know of each link from body axes to world axes."""
+    """Return what the recursions know about each link, brought from body axes to world axes."""
     coordinates, speeds = split(q), split(v)
     posed = kinematics.poses(model, coordinates)
     moving = kinematics.twists(model, coordinates, speeds, None, posed)
@@ -595,7 +593,7 @@ def _link_states(model: Model, q: Array, v: Array) -> list[LinkState]:
 
 
 def _single(value: ArrayLike, shape: tuple[int, ...], name: str, meaning: str) -> Array:
-    """Check an array that must not be a batch."""
+    """Return an array after checking that it is not a batch."""
     array = as_array(value, shape, name, meaning)
     if array.shape != shape:
         raise ShapeError(f"{name} must have shape {shape} ({meaning}), got {array.shape}: DeNOC is for one state")

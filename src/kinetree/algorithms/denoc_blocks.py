@@ -55,7 +55,7 @@ class BlockMatrix:
     array : ndarray
     rows, columns : Axis
     name : str
-        What to call it when printed.
+        Its name when printed.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class BlockMatrix:
         return BlockMatrix(self.array.T, self.columns, self.rows, f"{self.name}^T")
 
     def block(self, row: str, column: str) -> Array:
-        """Cut one block out, by labels or by the names of their parts."""
+        """Return one block, by labels or by the names of their parts."""
         return self.array[self.rows[row], self.columns[column]]
 
     def __matmul__(self, other: Any) -> Any:
@@ -111,7 +111,7 @@ class BlockMatrix:
         return np.array(self.array, dtype=dtype) if copy or dtype is not None else self.array
 
     def pattern(self) -> str:
-        """Show which blocks are zero (``.``), the identity (``1``) and neither (``#``)."""
+        """Return text that shows which blocks are zero (``.``), the identity (``1``) and neither (``#``)."""
         cells = [[_symbol(self.array[r, c]) for _, c in self.columns] for _, r in self.rows]
         first = max(len(s) for s in self.row_labels)
         lines = [" ".join([" " * first, *self.column_labels])]
@@ -121,7 +121,7 @@ class BlockMatrix:
         return "\n".join([self._title(), *lines])
 
     def numbers(self, digits: int = 5) -> str:
-        """Show every number, blocks apart; exact zeros are dots."""
+        """Return every number as text, in separate blocks; exact zeros are dots."""
         texts = [[_number(x, digits) for x in row] for row in self.array]
         width = max(len(t) for row in texts for t in row)
         spans = [max((width + 2) * (c.stop - c.start) - 2, len(label)) for label, c in self.columns]
@@ -147,7 +147,7 @@ class BlockMatrix:
 
 
 def _cell(texts: Sequence[str], width: int, span: int) -> str:
-    """Join the numbers of one row of one block, as wide as the block's column."""
+    """Return the numbers of one row of one block as text, as wide as the block's column."""
     joined = "  ".join(f"{t:>{width}}" for t in texts)
     return f"{joined:>{span}}"
 

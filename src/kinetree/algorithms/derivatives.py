@@ -1,9 +1,9 @@
 """How joint forces change with q, v and a, and accelerations with q, v and the joint forces.
 
-All bodies of a tree are seen from one frame, that of its root body: then motions and forces
-need no carrying from body to body, and what a joint carries is summed as it is.  Let S be the
-screw of one degree of freedom and v', a' the motion of the body it stands on (a' includes
-gravity).  When its coordinate moves, every body it carries sees its own motion change by
+All bodies of a tree are seen from one frame, that of its root body: then motions and forces need not be transformed
+from body to body, and what a joint carries is summed as it is.  Let S be the screw of one degree of freedom and v', a'
+the motion of the body that carries the joint (a' includes gravity).  When its coordinate moves, every body it carries
+sees its own motion change by
 
     dv = P,  da = Q + P x v,    P = v' x S + d,  Q = a' x S + v' x (P + d) + g,
 
@@ -14,9 +14,8 @@ moves a body then changes by
 
     df = I Q + 2 B P,    2 B = v x* I - I v x + (I v) x^*,
 
-with I and B summed over all that the joint carries; seen from the bodies it stands on, f
-also turns with the coordinate, by S x* f.  Derived here from the equations of motion;
-B is the matrix of :mod:`.coriolis`.
+with I and B summed over all that the joint carries; seen from the bodies that carry it, f also turns with the
+coordinate, by S x* f.  Derived here from the equations of motion; B is the matrix of :mod:`.coriolis`.
 
 Where q is not a vector space, the derivative is along the motion of one unit of v:
 d/de f(integrate(q, e * unit)).  External wrenches are held constant in body axes.
@@ -83,7 +82,7 @@ class Freedom(NamedTuple):
     g: Motion
     """Without the part that is linear in the joint's accelerations."""
     bends: tuple[Motion, ...]
-    """How each screw of the same joint changes with this coordinate; empty where screws are constant."""
+    """How each screw of the same joint changes with this coordinate; empty if screws are constant."""
 
 
 class Seen(NamedTuple):
@@ -92,7 +91,7 @@ class Seen(NamedTuple):
     joint: Transform
     pose: Transform
     before: Motion
-    """Velocity of the body that the joint stands on."""
+    """Velocity of the body that carries the joint."""
     velocity: Motion
     drift: Motion
     """What the joint adds to the acceleration when its coordinates do not accelerate."""
@@ -100,11 +99,11 @@ class Seen(NamedTuple):
 
 
 GROUND = Seen(IDENTITY, AT_ORIGIN.pose, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, ())
-"""What root bodies stand on; its pose is the one in which a root body sees itself."""
+"""What carries root bodies; its pose is the one in which a root body sees itself."""
 
 
 def see(link: Link, parent: Seen, q: Scalars, v: Scalars) -> Seen:
-    """Return a body from its parent."""
+    """Return a body seen from the root, given its parent."""
     joint, screws = link.transform(q), link.subspace(q)
     pose, before = parent.pose if link.parent == BASE else (parent.pose @ joint).collapsed(), parent.velocity
     here = pose.motion_to_parent
@@ -122,7 +121,7 @@ def see(link: Link, parent: Seen, q: Scalars, v: Scalars) -> Seen:
 
 
 def _bends(link: Link, k: int, screws: Sequence[Motion], q: Scalars, v: Scalars) -> tuple[tuple[Motion, ...], Motion]:
-    """Change of a joint's screws with coordinate k, and rate of screw k seen from the parent; child coordinates."""
+    """Return the change of a joint's screws with coordinate k, and the rate of screw k seen from the parent."""
     others = [m for m in range(len(screws)) if m != k]
     turned = combine([screws[m].cross(screws[k]) for m in others], [v[m] for m in others])
     apparent = link.kind.subspace_rate(q, v)
@@ -147,14 +146,14 @@ def _unit(k: int, n: int) -> list[float]:
 
 
 def by_position(s: Seen, k: int, before: Motion, a: Scalars | None) -> Change:
-    """P and Q of coordinate k of a joint on a body with acceleration ``before``; ``a`` are the joint's own."""
+    """Return P and Q of coordinate k of a joint on a body with acceleration ``before``; ``a`` are the joint's own."""
     f = s.freedoms[k]
     q = before.cross(f.screw) + s.before.cross(f.p + f.d) + f.g
     return f.p, q + combine(f.bends, a) if f.bends and a is not None else q
 
 
 def acceleration_below(link: Link, s: Seen, parent: Motion) -> Motion:
-    """Return the acceleration of what a joint stands on; the base's is given in its own axes, and it does not turn."""
+    """Return the acceleration of a joint's carrier; that of the base is given in its own axes, and it does not turn."""
     return Motion(ZERO3, s.joint.unrotate(parent.linear)) if link.parent == BASE else parent
 
 
@@ -168,7 +167,7 @@ def acceleration_of(s: Seen, before: Motion, a: Scalars | None) -> Motion:
 
 
 class CarriedSums(NamedTuple):
-    """Sums over a body and all that it carries."""
+    """Sums over a body and everything it carries."""
 
     inertia: RigidInertia
     rate: Symmetric3
@@ -193,7 +192,7 @@ def alone(link: Link, s: Seen) -> CarriedSums:
 
 
 def required_force(s: Seen, body: CarriedSums, acceleration: Motion, load: Force | None) -> Force:
-    """Return the force that a body alone needs for its motion, minus what acts from outside."""
+    """Return the force that a body alone needs for its motion, less the external force."""
     force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
     return force if load is None else force - s.pose.force_to_parent(load)
 
@@ -224,7 +223,7 @@ class Bodies(NamedTuple):
 
 
 def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
-    """See all bodies and what they carry: in one frame that needs no transforming, only sums."""
+    """Return all bodies and what they carry, seen from one frame: nothing is transformed, only summed."""
 
     def handles(link: Link, s: Seen, carried: CarriedSums) -> list[tuple[Force, Vec3]]:
         return [(carried.inertia @ f.screw, carried.mirrored(f.screw)) for f in s.freedoms]
@@ -236,25 +235,25 @@ def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
 
 
 class Speeding(NamedTuple):
-    """Accelerations of what a joint stands on and of its body."""
+    """Accelerations of a joint's carrier and of its body."""
 
     before: Motion
     own: Motion
 
 
 class Moved(NamedTuple):
-    """What depends on accelerations, of one body."""
+    """What depends on accelerations, for one body."""
 
     force: Force
-    """What its joint must pass to it for the motion of all that it carries."""
+    """What its joint must transmit to it for the motion of everything it carries."""
     changes: list[Change]
-    """By each coordinate of its joint."""
+    """Changes by each coordinate of its joint."""
 
 
 def forces_and_accelerations(
     tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Sequence[Force], Sequence[Speeding]]:
-    """Let the coordinates accelerate, or not (None); the base accelerates upwards instead of falling."""
+    """Return forces and accelerations for coordinate accelerations or none; the base rises instead of falling."""
 
     def speed_up(link: Link, parent: Speeding, s: Seen, a: Scalars | None) -> Speeding:
         before = acceleration_below(link, s, parent.own)
@@ -273,7 +272,7 @@ def forces_and_accelerations(
 def moved(
     tree: Model, bodies: Bodies, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> Sequence[Moved]:
-    """Find what depends on accelerations, of every body."""
+    """Return what depends on accelerations, for every body."""
 
     def change(link: Link, s: Seen, m: Speeding, a: Scalars, force: Force) -> Moved:
         return Moved(force, [by_position(s, k, m.before, a) for k in range(len(s.freedoms))])
@@ -296,7 +295,7 @@ def _handle(k: int, own: Any) -> tuple[Force, Vec3]:
 
 
 def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
-    """Return the change of force at a joint behind the one whose motion changes."""
+    """Return the change of force at a joint after the one whose motion changes."""
     return change[1].dot(handle[0]) + change[0].angular.dot(handle[1])
 
 
@@ -345,7 +344,7 @@ def inverse_dynamics_derivatives(
 
 
 class AccelerationSlopes:
-    """How the accelerations of a tree come about at one state, and what they change with.
+    """How the accelerations of a tree arise at one state, and what they change with.
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
 
@@ -355,7 +354,7 @@ class AccelerationSlopes:
     q, v : scalars
     gravity : scalars
     added : matrix, optional
-        Of the freedoms, to be added to the mass matrix.
+        Matrix over the freedoms, to be added to the mass matrix.
     """
 
     def __init__(self, tree: Model, q: Scalars, v: Scalars, gravity: Scalars, added: Matrix | None = None) -> None:
@@ -368,7 +367,7 @@ class AccelerationSlopes:
             mass = _sum(mass, added)
             parents = widened(parents, added)
         self.inverse = SparseInverse(mass, parents)
-        """Of the mass matrix."""
+        """Factors of the mass matrix."""
 
     def accelerations(self, tau: Scalars, wrenches: Wrenches | None = None) -> list[Scalar]:
         """Return a for joint forces and wrenches on the bodies."""
@@ -397,7 +396,7 @@ class AccelerationSlopes:
 
 
 def widened(parents: Sequence[int], added: Matrix) -> Sequence[int]:
-    """Return which freedoms carry which in a matrix to which something is added: what couples branches fills it."""
+    """Return the carriers of freedoms in a matrix to which something is added: what couples branches fills it."""
     paths = [set(carriers(parents, k)) for k in range(len(parents))]
     couples = any(present(x) and j <= i and j not in paths[i] for i, row in enumerate(added) for j, x in enumerate(row))
     return tuple(range(-1, len(parents) - 1)) if couples else parents
@@ -418,6 +417,6 @@ def _sum(a: Matrix, b: Matrix) -> Matrix:
 
 
 def _joint_forces(tree: Model, bodies: Bodies, forces: Sequence[Force]) -> list[Scalar]:
-    """Return joint forces, but for rotors; asked for from the tips."""
+    """Return joint forces except those of rotors; requested from the tips on."""
     last_first = [[f.screw.dot(forces[i]) for f in bodies.seen[i].freedoms] for i in reversed(range(len(tree.links)))]
     return collect(tree, last_first[::-1])

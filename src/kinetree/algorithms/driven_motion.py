@@ -1,12 +1,12 @@
-"""A mechanism under given drives, and what designers want to know of its motion, over any scalar.
+"""A mechanism under given drives, and what designers want to know about its motion, over any scalar.
 
 The independent freedoms y move as given, all others follow:
 
     gap(q, y) = 0,    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (Khalil eq. 10.36, 10.40, 10.48)
 
-Wherever q is closed, one more step of Newton's, which does not move it, carries its derivatives: q - K^-1 gap has the
-derivative -K^-1 dgap by drives and by every number of the model, which is that of the implicit function.  So what is
-measured of a motion is differentiated like any formula, with :func:`settled` in front.
+Wherever q is closed, one more Newton step, which does not move it, carries its derivatives: q - K^-1 gap has the
+derivative -K^-1 dgap by drives and by every number of the model, which is that of the implicit function.  So measures
+of a motion are differentiated like any formula, with :func:`settled` in front.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .passes import Scalars
 
 
 class DriveChoice(NamedTuple):
-    """What follows from what; see :class:`kinetree.loops.coordinates.Coordinates`."""
+    """Which freedoms follow from which; see :class:`kinetree.loops.coordinates.Coordinates`."""
 
     rows: tuple[int, ...]
     """Constraints that imply all others."""
     dependent: tuple[int, ...]
     """Freedoms that follow from the others."""
     entries: tuple[int, ...]
-    """Where in q the independent freedoms are."""
+    """Indices of the independent freedoms in q."""
     size: float
-    """What the singular values of K usually are."""
+    """The usual size of the singular values of K."""
 
 
 def settled(tree: Model, choice: DriveChoice, q: Scalars, position: Scalars) -> list[Scalar]:
@@ -69,12 +69,12 @@ class DrivenState:
 
     @cached_property
     def posed(self) -> list[kinematics.Posed]:
-        """Where all bodies are."""
+        """The poses of all bodies."""
         return kinematics.poses(self.tree, self.q)
 
     @cached_property
     def loop_wrenches(self) -> list[Force]:
-        """What loop joints do to their successors, in their moving frames; the shortest where they share it."""
+        """The wrenches of loop joints on their successors, in their moving frames; the shortest if they share loads."""
         k = constraints.constraint_matrix(self.tree, self.q, self.posed)
         multipliers = constrained.shared(k, self.choice.rows, self._of_rows)
         return constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
@@ -87,7 +87,7 @@ class DrivenState:
         return newton_euler.inverse_dynamics(self.tree, self.q, self.v, self.a, self.tree.gravity, pulled)[1]
 
 
-# ---------------------------------------------------------------- what is measured
+# ---------------------------------------------------------------- measures
 
 
 class MotionVector(NamedTuple):
@@ -96,12 +96,12 @@ class MotionVector(NamedTuple):
     name: str
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         return list(getattr(state, self.name))
 
 
 class PointMotion(NamedTuple):
-    """Where a point of a body or frame is in the world, how fast it moves, or its acceleration."""
+    """The position of a point of a body or frame in the world, its velocity, or its acceleration."""
 
     frame: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -110,7 +110,7 @@ class PointMotion(NamedTuple):
     """0 for the position, 1 for the velocity, 2 for the acceleration."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         tree, offset = state.tree, Vec3(*self.offset)
         if not self.order:
             return list(kinematics.of_frame(tree, self.frame, state.posed)[2].point(offset))
@@ -122,13 +122,13 @@ class PointMotion(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """Where an axis of a body or frame points to in the world: a unit vector."""
+    """The direction of an axis of a body or frame in the world: a unit vector."""
 
     frame: str
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         return list(kinematics.of_frame(state.tree, self.frame, state.posed)[2].rotate(Vec3(*self.axis)))
 
 
@@ -140,7 +140,7 @@ class Angle(NamedTuple):
     second: PointMotion
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         a, vertex, b = (Vec3(*point(state)) for point in self)
         a, b = a - vertex, b - vertex
         across = a.cross(b)
@@ -153,7 +153,7 @@ class JointWrench(NamedTuple):
     joint: str
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         tree = state.tree
         for i, loop in enumerate(tree.loops):
             if loop.name == self.joint:
@@ -167,15 +167,15 @@ class JointWrench(NamedTuple):
 
 
 class ShakingWrench(NamedTuple):
-    """What the motion does to the ground: moment about the world's origin, and force; without the weight at rest."""
+    """The wrench of the motion on the ground: moment about the world's origin, and force; without the static weight."""
 
     weight: bool = False
     """Whether gravity counts, too."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
-        """Measure it."""
+        """Return its value."""
         tree, gravity = state.tree, state.tree.gravity if self.weight else (0.0, 0.0, 0.0)
-        # what joints of the ground transmit if no loop were there; loops move forces from one of them to another
+        # what joints on the ground would transmit without loops; loops move forces from one of them to another
         forces = newton_euler.inverse_dynamics(tree, state.q, state.v, state.a, gravity, springs=False)[1]
         total = [0.0] * 6
         for i in tree.roots:

@@ -12,7 +12,7 @@ from .passes import Scalars, each, present, rates, total
 
 
 def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
-    """Return half v I v over the bodies, plus that of the rotors."""
+    """Return half the sum of v I v over the bodies, plus that of the rotors."""
 
     def twice(link: Link, m: MovingBody, rates: Scalars) -> Scalar:
         energy = m.velocity.dot(link.inertia @ m.velocity)
@@ -25,7 +25,7 @@ def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
 
 
 def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches) -> Scalar:
-    """Of joint forces along the joints' velocities and of wrenches along the bodies' (Featherstone eq. 3.17)."""
+    """Return the power of joint forces and of wrenches along the velocities (Featherstone eq. 3.17)."""
     power: Scalar = 0.0
     for rate, force in zip(v, tau, strict=True):
         power = power + rate * force

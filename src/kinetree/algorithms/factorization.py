@@ -17,7 +17,7 @@ Matrix = list[list[Scalar]]
 
 
 def carriers(parents: Sequence[int], k: int) -> list[int]:
-    """Return a degree of freedom and those that carry it, towards the base."""
+    """Return a degree of freedom and those that carry it, toward the base."""
     path = []
     while k >= 0:
         path.append(k)
@@ -30,8 +30,8 @@ def eliminate(
 ) -> tuple[list[Column], list[Scalar]]:
     """Factor ``M = L^T D L`` from the tips, touching only carriers.
 
-    Returns L by rows, without its diagonal and without what is zero by structure, and D.
-    ``divided(entry, pivot)`` is how entries are divided by pivots; ``paths`` are :func:`carriers`.
+    Returns L by rows, without its diagonal and without what is zero by structure, and D. ``divided(entry, pivot)``
+    divides entries by pivots; ``paths`` are :func:`carriers`.
     """
     h = [{i: row[i] for i in path} for row, path in zip(matrix, paths, strict=True)]
     lower: list[Column] = [{} for _ in h]
@@ -64,7 +64,7 @@ def ltl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> Matrix:
 
 
 def half_solve(lower: Matrix, parents: Sequence[int], rhs: Sequence[Scalar]) -> list[Scalar]:
-    """Solve ``L^T x = rhs``; x is zero but where the right-hand side is not and on the paths from there to the base."""
+    """Solve ``L^T x = rhs``; x is nonzero only where the right side is, and on the paths from there to the base."""
     x = list(rhs)
     for k in reversed(range(len(x))):
         if present(x[k]):

@@ -12,7 +12,7 @@ from .tendons import damping_force
 
 
 class FrictionCoefficients(NamedTuple):
-    """What each degree of freedom feels; what a follower loses is its leader's loss."""
+    """What each degree of freedom feels; the losses of a follower count at its leader."""
 
     damping: list[Scalar]
     """Viscous."""
@@ -22,7 +22,7 @@ class FrictionCoefficients(NamedTuple):
 
 
 def coefficients(tree: Model, of_followers: bool | None = None) -> FrictionCoefficients:
-    """Return the friction felt at each degree of freedom: all of it, or only that of followers, or of all others."""
+    """Return the friction felt at each degree of freedom: all of it, only that of followers, or only that of others."""
     found = FrictionCoefficients(*([0.0] * tree.nv for _ in range(3)))
     for link, joint in zip(tree.links, tree.joints, strict=True):
         if of_followers not in (None, link.follows):
@@ -36,7 +36,7 @@ def coefficients(tree: Model, of_followers: bool | None = None) -> FrictionCoeff
 
 
 def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
-    """Return damping, Coulomb friction and offset of a joint, as they are felt where its coordinate is."""
+    """Return damping, Coulomb friction and offset of a joint, as felt at its coordinate."""
     ratio = link.ratio
     factors = (ratio * ratio, abs(ratio), ratio) if link.follows else (1.0, 1.0, 1.0)
     given = (joint.damping, joint.friction, joint.friction_offset)
@@ -44,24 +44,24 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
 
 
 class Fading(NamedTuple):
-    """What Coulomb friction has more at low speed, and the speed with which that fades (Stribeck, 1902)."""
+    """Additional Coulomb friction at low speed, and the speed with which it fades (Stribeck, 1902)."""
 
     amount: Scalar
     speed: float
 
     def at(self, rate: Scalar) -> Scalar:
-        """Return what Coulomb friction has more at a speed, of either sign."""
+        """Return the additional Coulomb friction at a speed of either sign."""
         return self.amount * fading(rate, self.speed)
 
 
 def fading(rate: Scalar, speed: float) -> Scalar:
-    """Return which share of Stribeck's friction is left at a speed: ``exp(-(rate / speed)^2)``."""
+    """Return the fraction of Stribeck friction that is left at a speed: ``exp(-(rate / speed)^2)``."""
     over = rate * (1.0 / speed)
     return exp(-(over * over))
 
 
 def fading_friction(tree: Model) -> dict[int, Fading]:
-    """Return the freedoms that have Stribeck's friction, and which."""
+    """Return the freedoms that have Stribeck friction, each with its numbers."""
     return {
         joint.v_slice.start + k: Fading(amount, speed)
         for joint in tree.joints
@@ -76,7 +76,7 @@ def sign(x: Scalar) -> Scalar:
 
 
 def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
-    """Return joint forces spent on friction while joints slide: viscous, Coulomb's with Stribeck's, and offsets."""
+    """Return joint forces lost to friction while joints slide: viscous, Coulomb with Stribeck, and offsets."""
     forces: list[Scalar] = []
     more = fading_friction(tree)
     for k, (damping, coulomb, offset, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
@@ -92,7 +92,7 @@ def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
 
 
 def lost(tree: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-    """Return joint forces spent on friction, and on dampers along tendons."""
+    """Return joint forces lost to friction, and to dampers along tendons."""
     rubbing = spent(tree, v)
     if not any(t.damping for t in tree.tendons):
         return rubbing
@@ -113,11 +113,11 @@ def friction_force(
 ) -> list[Scalar]:  # fmt: skip
     """Return joint friction as it acts on the robot, smooth enough to integrate.
 
-    Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
-    has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant.
-    With ``q`` dampers along tendons are part of it.  ``built_up`` says of some freedoms which share of their Coulomb
-    friction has built up, from -1 to 1, see :func:`building_up`; ``followed`` at which velocity dampers are that follow
-    theirs in time, see :func:`following`; that of followers, which is felt at the same freedom, is there at once.
+    Viscous friction is as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which has all
+    derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant. With ``q``,
+    dampers along tendons are part of it.  ``built_up`` gives, for some freedoms, the share of Coulomb friction that has
+    built up, from -1 to 1, see :func:`building_up`; ``followed`` gives the velocity of dampers that follow theirs in
+    time, see :func:`following`; friction of followers, which is felt at the same freedom, builds up at once.
     """
     shares, behind, more = built_up or {}, followed or {}, fading_friction(tree)
     parts = [(coefficients(tree, False if shares or behind else None), shares, behind, more)]
@@ -142,12 +142,12 @@ def friction_force(
 
 
 def travels(tree: Model) -> dict[int, float]:
-    """Return the freedoms whose Coulomb friction needs some way to build up, and which."""
+    """Return the freedoms whose Coulomb friction needs some travel to build up, each with that travel."""
     return _where_any(tree, "friction_travel")
 
 
 def times(tree: Model) -> dict[int, float]:
-    """Return the freedoms whose viscous friction needs some time to follow, and which."""
+    """Return the freedoms whose viscous friction needs some time to follow, each with that time."""
     return _where_any(tree, "damping_time")
 
 
@@ -162,13 +162,13 @@ def _where_any(tree: Model, attribute: str) -> dict[int, float]:
 
 
 def building_up(share: Scalar, rate: Scalar, travel: float) -> Scalar:
-    """Return how fast the share of Coulomb friction grows that has built up (Dahl, 1968).
+    """Return the rate at which the share of Coulomb friction builds up (Dahl, 1968).
 
-    Over the way s it tends to the sign of the velocity as ``exp(-s / travel)``.
+    Over the distance s it approaches the sign of the velocity as ``exp(-s / travel)``.
     """
     return (rate - abs(rate) * share) / travel
 
 
 def following(behind: Scalar, rate: Scalar, time: float) -> Scalar:
-    """Return how fast a damper's velocity follows that of its joint: there is a spring before it (Maxwell, 1867)."""
+    """Return the rate at which a damper's velocity follows its joint's, with a spring between (Maxwell, 1867)."""
     return (rate - behind) / time

@@ -1,4 +1,4 @@
-"""Along what things give way, and how stiff and damping they are there: for steps that are implicit in them.
+"""Compliant directions, and the stiffness and damping along them: for steps that are implicit in them.
 
 With stiffness k and damping b along a length whose rate is s v, a step h resists accelerations by (h b + h^2 k) s s^T.
 Along a single freedom that is a heavier rotor; along a line on which the world holds a point of a body, more inertia of
@@ -25,7 +25,7 @@ class BodyLine(NamedTuple):
 
     body: int
     wrench: Force
-    """Of a unit force along the line, in coordinates of the body at its origin."""
+    """Wrench of a unit force along the line, in coordinates of the body at its origin."""
     rate: Scalar
     """How fast the point moves along it."""
 
@@ -34,11 +34,11 @@ Along = list[tuple[Taut | BodyLine, Scalar, Scalar]]
 """Lengths and lines, with stiffness and damping along them."""
 
 GivingWay = tuple[list[Scalar], list[Scalar], Along]
-"""Stiffness and damping of each freedom by itself, and what gives way along lengths and lines."""
+"""Stiffness and damping of each freedom alone, and what is compliant along lengths and lines."""
 
 
 def impedance_of(tree: Model, along: Along) -> GivingWay:
-    """Return what gives way, single freedoms apart from the rest."""
+    """Return what is compliant, single freedoms separately."""
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
     others: Along = []
@@ -52,7 +52,7 @@ def impedance_of(tree: Model, along: Along) -> GivingWay:
 
 
 def sum_of(tree: Model, parts: Iterable[Any]) -> GivingWay:
-    """Return what gives way together; parts that know of single freedoms alone leave the last of the three out."""
+    """Return what is compliant together; parts that concern only single freedoms omit the last of the three."""
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
     along: Along = []
@@ -66,9 +66,9 @@ def sum_of(tree: Model, parts: Iterable[Any]) -> GivingWay:
 def at_freedoms(
     tree: Model, lengths: Iterable[tuple[Taut, Scalar, Scalar]]
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
-    """Return stiffness and damping of each freedom that are at least those along lengths.
+    """Return stiffness and damping of each freedom that bound those along lengths.
 
-    A bound of s s^T k by a diagonal: |s| times the sum of all |s| at each freedom.
+    They bound s s^T k by a diagonal: |s| times the sum of all |s| at each freedom.
     """
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
@@ -100,7 +100,7 @@ def difference(a: dict[int, Scalar], b: dict[int, Scalar]) -> dict[int, Scalar]:
 
 
 def slopes_of(tree: Model, posed: Sequence[Posed], along: Iterable[Taut | BodyLine]) -> Iterator[dict[int, Scalar]]:
-    """Return how lengths, or the places of points on lines, change with each freedom."""
+    """Yield how lengths, or the positions of points on lines, change with each freedom."""
     columns = cache(lambda body: columns_at(tree, posed, body, IDENTITY))  # once for all lines through a body
     for line in along:
         if isinstance(line, Taut):

@@ -1,7 +1,7 @@
 """Hybrid dynamics: some joints are given accelerations, the others forces (Featherstone section 7.5, eq. 7.36-7.38).
 
-A joint with known acceleration does not give way: its articulated body is handed on
-whole, and its force is read off when the motion is known.
+A joint with known acceleration does not yield: its articulated body is passed on as a whole, and its force is read off
+when the motion is known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def hybrid_dynamics(
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
     """Return accelerations and forces of all joints.
 
-    ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
+    ``known[i]`` is True if joint i's entries of ``given`` are accelerations, False if they are forces.
     """
     pulled = tendons.pulls(tree, q)
     if pulled is not None:
@@ -74,7 +74,7 @@ def _beside_tendons(
     tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars,
     wrenches: Wrenches | None, pulled: Scalars,
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
-    """Solve where tendons pull, which joint forces hold as well."""
+    """Solve with tendons, whose pull the joint forces must hold as well."""
     moved = {k for j, is_known in zip(tree.joints, known, strict=True) if is_known for k in _freedoms(j)}
     less = [x if k in moved else x - p for k, (x, p) in enumerate(zip(given, pulled, strict=True))]
     a, tau = hybrid_dynamics(replace(tree, tendons=()), q, v, less, known, gravity, wrenches)

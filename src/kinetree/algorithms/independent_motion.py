@@ -4,8 +4,8 @@
 
 ``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination: they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`).  All other freedoms are independent.
-Loops that share no joint have nothing to do with one another: G is found cluster by cluster, and articulated and
-composite bodies go through clusters as through joints (:mod:`.loop_clusters`), so that work grows with the bodies.
+Loops that share no joint do not affect one another: G is found cluster by cluster, and articulated and composite bodies
+go through clusters as through joints (:mod:`.loop_clusters`), so that work grows with the bodies.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def clusters(tree: Model, pivots: Pivots) -> list[LoopsTogether]:
 
 
 def pattern(tree: Model, pivots: Pivots) -> list[tuple[int, int]]:
-    """Return where G has anything but zeros and ones: freedoms that follow, with the independent ones they follow."""
+    """Return where G has entries other than zeros and ones: freedoms that follow, with those that they follow."""
     return [(j, i) for part in clusters(tree, pivots) for _, j in part.pivots for i in part.independent]
 
 
@@ -66,7 +66,7 @@ class Embedding(NamedTuple):
     """The motions that loops allow at a configuration."""
 
     k: Matrix
-    """All constraints, those that are redundant included."""
+    """All constraints, including redundant ones."""
     drift: list[Scalar]
     pivots: Pivots
     clusters: list[LoopsTogether]
@@ -74,11 +74,11 @@ class Embedding(NamedTuple):
     free: list[int]
     """The independent freedoms."""
     shares: dict[int, dict[int, Scalar]]
-    """G: by which shares each of the other freedoms follows the independent ones."""
+    """G: the shares by which each of the other freedoms follows the independent ones."""
     particular: dict[int, Scalar]
-    """g: accelerations of the others when the independent ones are zero."""
+    """g: accelerations of the others when those of the independent ones are zero."""
     quality: Scalar
-    """Between 0 and 1: how well the pivots serve here."""
+    """Between 0 and 1: how well the pivots work here."""
 
     @property
     def basis(self) -> Matrix:
@@ -87,7 +87,7 @@ class Embedding(NamedTuple):
 
     @property
     def nv(self) -> int:
-        """How many freedoms the tree has."""
+        """The number of freedoms of the tree."""
         return len(self.free) + len(self.shares)
 
     @property
@@ -96,10 +96,10 @@ class Embedding(NamedTuple):
         return [list(column) for column in zip(*self.basis, strict=True)]
 
     def leverage(self, tree: Model) -> Scalar:
-        """Return the largest sum of squares of G of a cluster: how much faster others move than the independent ones.
+        """Return the largest sum of squares of G in a cluster: how much faster others move than the independent ones.
 
-        All as lengths.  Each pivot may be fair while their product is not.  Then columns of G are large and nearly
-        parallel, and G^T M G, whose condition is that of G squared, loses what accelerations are made of.
+        All are lengths.  Each pivot may be fair while their product is not.  Then columns of G are large and nearly
+        parallel, and G^T M G, whose condition is that of G squared, loses the digits of accelerations.
         """
         length = [self.size if unit == "rad" else 1.0 for unit in tree.v_units]
         largest: Scalar = 0.0
@@ -113,12 +113,12 @@ class Embedding(NamedTuple):
         return largest
 
     def worth(self, tree: Model) -> Scalar:
-        """Return how well pivots and independent freedoms serve here, between 0 and 1."""
+        """Return how well pivots and independent freedoms work here, between 0 and 1."""
         loss = 1.0 / (1.0 + self.leverage(tree))
         return where(loss < self.quality, loss, self.quality)
 
     def followed(self, targets: Mapping[int, Scalar]) -> list[Scalar]:
-        """Return x with K x = targets (by the pivots' rows) and nothing at independent freedoms."""
+        """Return x with K x = targets (for the pivots' rows) and zeros at independent freedoms."""
         whole: list[Scalar] = [0.0] * self.nv
         for cluster in self.clusters:
             found, _ = follow(self.k, {i: [targets[i]] for i, _ in cluster.pivots}, cluster.pivots, self.size)
@@ -127,11 +127,11 @@ class Embedding(NamedTuple):
         return whole
 
     def multipliers(self, force: Scalars) -> dict[int, Scalar]:
-        """Return what the pivots' constraints carry so that nothing is left at the others: K_d^T lambda = force_d."""
+        """Return the multipliers of the pivots' constraints that leave no force at others: K_d^T lambda = force_d."""
         return {i: x[0] for part in self.clusters for i, x in self._carried(part, [force]).items()}
 
     def _carried(self, part: LoopsTogether, forces: Sequence[Scalars]) -> dict[int, list[Scalar]]:
-        """Return what a cluster's constraints that count carry of several forces, by these constraints."""
+        """Return the multipliers of a cluster's constraints that count for several forces, by constraint."""
         turned = [(j, i) for i, j in part.pivots]
         across = {j: {i: self.k[i][j] for i, _ in part.pivots} for _, j in part.pivots}
         return follow(across, {j: [force[j] for force in forces] for j in across}, turned, self.size)[0]
@@ -155,7 +155,7 @@ class Embedding(NamedTuple):
         return [found.get(i, 0.0) for i in range(len(self.k))]
 
     def along(self, force: Scalars) -> list[Scalar]:
-        """Return G^T force: what a force on all freedoms is on the independent ones."""
+        """Return G^T force: the effect of a force on all freedoms at the independent ones."""
         found = {j: force[j] for j in self.free}
         for j, shares in self.shares.items():
             for i, share in shares.items():
@@ -184,7 +184,7 @@ class Embedding(NamedTuple):
         return whole
 
     def driven(self, given: Mapping[int, Scalar]) -> Embedding:
-        """Return the motions that are left where some independent freedoms are given accelerations."""
+        """Return the remaining motions when some independent freedoms have given accelerations."""
         shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar](given)
         for j, own in self.shares.items():
             moved = [share * given[i] for i, share in own.items() if i in given]
@@ -195,7 +195,7 @@ class Embedding(NamedTuple):
         return self._replace(free=free, shares=shares, particular=particular)
 
     def following(self, group: ClusterJoint) -> dict[int, list[Scalar]]:
-        """Return how freedoms of bodies that move together follow, as :func:`.loop_clusters.accelerations` asks it."""
+        """Return how freedoms of bodies that move together follow, as :func:`.loop_clusters.accelerations` needs it."""
         return {
             j: [*(shares.get(i, 0.0) for i in group.independent), self.particular[j]]
             for j, shares in ((j, self.shares[j]) for j in group.dependent)
@@ -203,7 +203,7 @@ class Embedding(NamedTuple):
 
 
 def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
-    """Find the motions that loops allow."""
+    """Return the motions that loops allow."""
     posed = poses(tree, q)
     k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
     size, parts = constraints.usual_size(tree), clusters(tree, pivots)
@@ -227,9 +227,9 @@ def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
 def allowed(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, pivots: Pivots
 ) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
-    """Return all velocities from the independent ones, or where ``a`` is given accelerations from independent ones.
+    """Return all velocities from the independent ones or, if ``a`` is given, all accelerations from independent ones.
 
-    Other entries of what is given last count for nothing.  Then how well the pivots serve, and how consistent the state
+    Other entries of the last argument are ignored.  Also return how well the pivots work, and how consistent the state
     is.
     """
     given, still = (v, [0.0] * tree.nv) if a is None else (a, v)
@@ -250,7 +250,7 @@ def allowed(
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots
 ) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
-    """Return accelerations, how well the choice of pivots serves here, and how consistent the state is."""
+    """Return accelerations, how well the choice of pivots works here, and how consistent the state is."""
     motion = embed(tree, q, v, pivots)
     a = accelerations(tree, q, v, tau, gravity, loads, motion)
     return a, motion.worth(tree), constrained.residuals(tree, q, v, None, motion.k, motion.drift)
@@ -284,9 +284,9 @@ def hybrid_dynamics(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return all accelerations and forces where some freedoms are given accelerations, all others forces.
 
-    ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate as forces
-    say, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left,
-    G_k^T (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
+    ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate under their
+    forces, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left, G_k^T
+    (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
     """
     tau = [0.0 if j in known else x for j, x in enumerate(given)]
     a = accelerations(tree, q, v, tau, tree.gravity, loads, motion.driven({j: given[j] for j in known}))
@@ -318,28 +318,28 @@ def inverse_dynamics(
 def multipliers(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
 ) -> list[Scalar]:
-    """Return what all constraints carry during a motion under joint forces, the smallest where some are redundant."""
+    """Return the multipliers of all constraints for a motion under joint forces, the smallest if some are redundant."""
     needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
     return motion.shortest_multipliers([n - t for n, t in zip(needed, tau, strict=True)])
 
 
 class LoopForces(NamedTuple):
-    """What loops and joints carry during a motion."""
+    """The loads of loops and joints during a motion."""
 
     multipliers: list[Scalar]
-    """The smallest where constraints are redundant."""
+    """The smallest ones if constraints are redundant."""
     own: list[Force]
-    """Of each loop joint on its successor, in the joint's moving frame."""
+    """Wrench of each loop joint on its successor, in the joint's moving frame."""
     world: list[Force]
     """The same in world axes, at the joint."""
     joints: Sequence[Force]
-    """What each joint of the tree passes to its body, in body axes at the body's origin."""
+    """What each joint of the tree transmits to its body, in body axes at the body's origin."""
 
 
 def loop_forces(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
 ) -> LoopForces:
-    """Return the forces of loops and joints during a motion under joint forces ``tau``, friction taken off."""
+    """Return the forces of loops and joints during a motion under joint forces ``tau`` without friction."""
     posed, carried = poses(tree, q), multipliers(tree, q, v, a, tau, gravity, loads, motion)
     own = constraints.loop_wrenches(tree, q, carried, posed)
     pushed = constraints.loads_on_bodies(tree, q, own, posed)
@@ -363,7 +363,7 @@ def reduced(mass: Matrix, motions: Matrix) -> Matrix:
 
 
 def mass_matrix(tree: Model, q: Scalars, motion: Embedding) -> Matrix:
-    """Return G^T M G, by composite bodies that go through clusters like through joints."""
+    """Return G^T M G, by composite bodies that pass through clusters as if through joints."""
     if tree.has_followers:
         return reduced(composite_body.mass_matrix(tree, q), motion.columns)
     entries = loop_clusters.mass_matrix(tree, q, groups(tree, motion.free), motion.following)

@@ -1,4 +1,4 @@
-"""The inverse of the mass matrix in O(n^2), from articulated bodies and not by inverting.
+"""The inverse of the mass matrix in O(n^2), from articulated bodies, without inverting the matrix.
 
 Column j of the inverse is the acceleration that a unit force at freedom j causes with no
 other forces and no velocities.  All columns share one elimination; a column is zero in

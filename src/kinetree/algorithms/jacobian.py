@@ -1,6 +1,6 @@
 """Jacobians of frames, and their time derivatives.
 
-Three ways to write the velocity of a frame, named as the user names them:
+There are three ways to write the velocity of a frame:
 
 ``body``
     its spatial velocity in its own axes, at its own origin;
@@ -27,7 +27,7 @@ Columns = list[Motion]
 
 
 def express(m: Motion, pose: Transform, frame: str) -> Motion:
-    """Write a motion that is given in a frame's own coordinates in another way."""
+    """Return a motion, given in a frame's own coordinates, in another representation."""
     if frame == "body":
         return m
     if frame == "world":
@@ -52,10 +52,10 @@ class Reach(NamedTuple):
     """Its pose on that body."""
     world: Transform
     velocity: Motion
-    """Its own, in its own coordinates."""
+    """Velocity of the frame, in its own coordinates."""
 
     def beyond(self, p: Posed) -> Reach:
-        """Return this frame as seen from the body before."""
+        """Return this frame as seen from the previous body."""
         return self._replace(here=(p.transform @ self.here).collapsed())
 
 
@@ -63,16 +63,16 @@ def _columns(
     path: Any, posed: Sequence[Posed], local: Transform, write: Callable[..., Columns],
     moving: Sequence[Twist] | None = None, *per_body: Sequence[Any],
 ) -> Sequence[Columns]:  # fmt: skip
-    """Walk from a frame, ``local`` on the last body of a path, back to the first: ``write`` the columns of each joint.
+    """Return the columns of each joint, from ``write``, on a path from a frame ``local`` on its last body to its first.
 
-    ``write(link, reach, posed, moving, *inputs_of_this_body)`` is asked for them.
+    ``write(link, reach, posed, moving, *inputs_of_this_body)`` computes them.
     """
     tip = len(path.links) - 1
 
     def start(link: Link, p: Posed, t: Twist | None) -> Reach | None:
         if link.index != tip:
             return None
-        here = Transform((MatrixRotation(local.matrix()),), local.translation)  # as it will be on the other bodies
+        here = Transform((MatrixRotation(local.matrix()),), local.translation)  # as on the other bodies
         velocity = ZERO_MOTION if t is None else local.motion_to_child(t.velocity)
         return Reach(here, (p.pose @ local).collapsed(), velocity)
 
@@ -86,7 +86,7 @@ def _columns(
 def columns_at(
     tree: Model, posed: Sequence[Posed], body: int, local: Transform, above: int = BASE
 ) -> list[Motion | None]:
-    """Return columns for the frame ``local`` on a body, in its own coordinates; None where a joint does not move it.
+    """Return columns for the frame ``local`` on a body, in its own coordinates; None if a joint does not move it.
 
     Joints at and below the body ``above`` are left out: motion relative to that body.
     """
@@ -136,7 +136,7 @@ def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "
 
 
 def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transform, frame: str) -> Motion:
-    """From the rate of a vector in space to the rate of its components."""
+    """Return the rate of a vector's components from the rate of the vector in space."""
     if frame == "world":
         return pose.motion_to_parent(rate)
     if frame == "body":

@@ -1,4 +1,4 @@
-"""Momenta of the joints and the slope of the kinetic energy, both out of the momenta of whole branches.
+"""Momenta of the joints and the slope of the kinetic energy, both from the momenta of whole branches.
 
 With H_j the momentum of everything that joint j carries, in the coordinates of its body,
 
@@ -27,7 +27,7 @@ class MovingJoint(NamedTuple):
 
 
 def momenta(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
-    """For each degree of freedom of a tree without followers: momentum (M v) and the slope C^T v."""
+    """Return momentum (M v) and the slope C^T v for each degree of freedom of a tree without followers."""
 
     def move(link: Link, parent: MovingJoint, q: Scalars, v: Scalars) -> MovingJoint:
         x, s = link.transform(q), link.subspace(q)

@@ -78,7 +78,7 @@ def twists(
 
 
 def of_frame(tree: Model, name: str, posed: Sequence[Posed]) -> tuple[int, Transform, Transform]:
-    """Return body that carries a frame, the frame's pose on it, and its pose in the world."""
+    """Return the body that carries a frame, the frame's pose on it, and its pose in the world."""
     frame = tree.frame(name)
     local = frame.pose.spatial()
     world = local if frame.body == BASE else posed[frame.body].pose @ local
@@ -95,11 +95,11 @@ class OnPath(NamedTuple):
     world: Transform
     """Pose of the frame in the world."""
     fixed: bool
-    """Whether it stands on the base."""
+    """Whether it is on the base."""
 
 
 def to_frame(tree: Model, q: Scalars, name: str) -> OnPath:
-    """Find a frame, walking only its own path."""
+    """Return a frame's place, walking only its own path."""
     frame = tree.frame(name)
     local = frame.pose.spatial()
     path = path_to(tree, frame.body)
@@ -133,7 +133,7 @@ def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: st
 
 
 def classical(velocity: Motion, spatial: Motion) -> Motion:
-    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (Featherstone section 2.7)."""
+    """Return a frame origin's ordinary acceleration from the spatial one, a + w x v (Featherstone section 2.7)."""
     return Motion(spatial.angular, spatial.linear + velocity.angular.cross(velocity.linear))
 
 

@@ -4,10 +4,9 @@ Within a cluster of loops all accelerations follow from those of some of its fre
 
     a = G y + g,      K_d G_d = -K_i,   K_d g_d = -drift        (Khalil eq. 10.36, 10.48)
 
-so a cluster is a joint with the freedoms y that carries several bodies at once, and articulated bodies
-(Featherstone eq. 6.46-6.55) go through it like through any other (constraint embedding: Jain 2012; cluster joints:
-Chignoli et al. 2024).  No multipliers are formed, and what loops far apart have to do with one another is what joints
-have.
+so a cluster is a joint with the freedoms y that carries several bodies at once, and articulated bodies (Featherstone
+eq. 6.46-6.55) pass through it as through any other (constraint embedding: Jain 2012; cluster joints: Chignoli et al.
+2024).  No multipliers are formed, and distant loops affect one another only as joints do.
 
 ``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination; they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so that zeros stay.
@@ -42,10 +41,10 @@ Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
 LEAST_QUALITY_OF_CLUSTERS = 1e-4
-"""Where the choice of pivots serves worse than this (a squared sine), another way must be taken.
+"""Where the choice of pivots works worse than this (a squared sine), another way must be taken.
 
-Accelerations are then good to nine digits or more: in 400 states of a falling platform the worst was off by 150 eps
-divided by the quality, most by less than one.
+Above it, accelerations are accurate to nine digits or more: in 400 states of a falling platform the worst error was 150
+eps divided by the quality, most were less than one.
 """
 
 
@@ -59,7 +58,7 @@ class ClusterJoint(NamedTuple):
 
 
 def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
-    """Return the groups of bodies of a mechanism whose freedoms are independent of others or not, carriers first."""
+    """Return the groups of bodies of a mechanism, with independent freedoms or not, carriers first."""
     body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
     together = _hanging_together(tree, [{body_of[j] for j in columns} for _, columns in constraints.connected(tree)])
     inside, independent, found = {i for bodies in together for i in bodies}, set(free), []
@@ -71,9 +70,9 @@ def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
 
 
 def _hanging_together(tree: Model, clusters: Sequence[set[int]]) -> list[list[int]]:
-    """Return the bodies of clusters, with all between those that a coupling binds.
+    """Return the bodies of clusters, with all bodies between coupled ones.
 
-    The bodies around a loop hang together as they are; those that are coupled may have others between them.
+    The bodies around a loop are connected as they are; coupled ones may have others between them.
     """
     found: list[set[int]] = []
     for bodies in clusters:
@@ -97,15 +96,15 @@ def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) ->
     Returns
     -------
     x : dict
-        By the freedoms that the pivots determine.
+        Solutions by the freedoms that the pivots determine.
     quality : scalar
-        Between 0 and 1: how large pivots are beside what they stand for.
+        Between 0 and 1: how large pivots are compared with what they represent.
     """
     work = {i: {j: k[i][j] for _, j in pivots if present(k[i][j])} for i, _ in pivots}
     rhs = {i: list(sides[i]) for i, _ in pivots}
     quality: Scalar = 1.0
     for n, (i, j) in enumerate(pivots):
-        pivot = work[i].get(j, 0.0)  # where all is in line the reference divides by this very zero, and says so
+        pivot = work[i].get(j, 0.0)  # where everything is in line, the reference divides by this zero and reports it
         below = [m for m, _ in pivots[n + 1 :] if j in work[m]]
         whole = constrained.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
         whole = where(whole > size * size, whole, size * size)
@@ -132,24 +131,24 @@ def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) ->
 
 
 Following = Callable[[ClusterJoint], dict[int, list[Scalar]]]
-"""How each freedom of a group that is not independent follows those that are: shares; last, what it does if these
+"""How each dependent freedom of a group follows the independent ones: shares; last, what it does if these are at
 rest."""
 
 
 class Together(NamedTuple):
-    """A group whose freedoms move all of its bodies, with all that these carry."""
+    """A group whose freedoms move all of its bodies, with everything they carry."""
 
     basis: dict[int, list[Scalar]]
-    """By which shares each of its freedoms follows the independent ones."""
+    """The shares by which each of its freedoms follows the independent ones."""
     particular: dict[int, Scalar]
     felt: dict[int, list[Force | None]]
-    """What each body has to pass on for a unit of each independent freedom; last, for what constraints alone demand."""
+    """What each body must pass on for a unit of each independent freedom; last, for what only constraints require."""
     handed: list[Force | None]
     """The same at the carrier."""
     d: Matrix
     """How the independent freedoms resist one another."""
     inertia: Any
-    """What the carrier feels of all bodies as if the group were rigid; None if that is the base."""
+    """What the carrier feels of all bodies as if the group were rigid; None if the carrier is the base."""
 
 
 def _together(
@@ -159,7 +158,7 @@ def _together(
     basis = {j: [1.0 if n == m else 0.0 for m in range(count)] for n, j in enumerate(group.independent)}
     basis |= {j: x[:count] for j, x in followed.items()}
     particular: dict[int, Scalar] = dict.fromkeys(basis, 0.0) | {j: x[count] for j, x in followed.items()}
-    # how bodies move with each of the group's freedoms, and by what the constraints alone demand
+    # how bodies move with each of the group's freedoms, and because of the constraints alone
     along: dict[int, list[Motion | None]] = {group.carrier: [None] * (count + 1)}
     for i in group.bodies:
         link, m = tree.links[i], moving[i]
@@ -201,7 +200,7 @@ def _to_parent(x: Transform, inertia: Any) -> Any:
 def mass_matrix(
     tree: Model, q: Scalars, order: Sequence[ClusterJoint], following: Following
 ) -> dict[tuple[int, int], Scalar]:
-    """Return how independent freedoms resist one another, by composite bodies that go through groups of bodies.
+    """Return how independent freedoms resist one another, by composite bodies that pass through groups of bodies.
 
     Entries are found by their freedoms, the larger one first; those between branches are left out.
     """
@@ -234,7 +233,7 @@ def mass_matrix(
 
 
 class Eliminated(NamedTuple):
-    """A group whose freedoms gave way: what is needed to find its accelerations once its carrier's is known."""
+    """A group whose freedoms have been eliminated: what gives its accelerations once its carrier's is known."""
 
     basis: dict[int, list[Scalar]]
     particular: dict[int, Scalar]
@@ -245,7 +244,7 @@ class Eliminated(NamedTuple):
 def accelerations(
     tree: Model, order: Sequence[ClusterJoint], moving: Sequence[Any], loads: Any, tau: Scalars, following: Following
 ) -> list[Scalar]:
-    """Return accelerations by articulated bodies that go through groups of bodies like through joints."""
+    """Return accelerations by articulated bodies that pass through groups of bodies as through joints."""
     inertia = [link.articulated() for link in tree.links]
     force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads or nothing(tree), strict=True)]
     given_way = [_give_way(tree, group, moving, inertia, force, tau, following(group)) for group in reversed(order)]
@@ -269,7 +268,7 @@ def _give_way(
     tree: Model, group: ClusterJoint, moving: Sequence[Any], inertia: list[ArticulatedInertia], force: list[Force],
     tau: Scalars, followed: dict[int, list[Scalar]],
 ) -> Eliminated:  # fmt: skip
-    """Hand what a group's bodies have, less what its freedoms take, to its carrier (in ``inertia`` and ``force``)."""
+    """Pass a group's inertia and force, less what its freedoms take, to its carrier (in ``inertia`` and ``force``)."""
     one, count = _together(tree, group, moving, inertia, followed), len(group.independent)
     excess: list[Scalar] = [0.0] * count
     for i in reversed(group.bodies):

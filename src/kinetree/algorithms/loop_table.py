@@ -18,7 +18,7 @@ def _per_constraint(tree: Model, options: Options) -> Shape:
 
 
 def _closed(tree: Model, options: Options) -> Shape:
-    """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
+    """Return the shape of forces or accelerations, multipliers, the quality of the choice, and three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
 
 

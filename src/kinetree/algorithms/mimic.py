@@ -1,9 +1,9 @@
 """Forward dynamics when some joints mimic others.
 
 A leader and its followers, with the bodies between them, are one joint of a tree of clusters, through which articulated
-bodies go like through any other (:mod:`.loop_clusters`): its constraints are a_f = ratio * a_leader, no more.
-Other methods, and leaders far from their followers, solve the tree with every joint free; then the multipliers that
-hold the followers to their leaders come from a small system, one row per follower.
+bodies pass as through any other (:mod:`.loop_clusters`): its only constraints are a_f = ratio * a_leader. Other
+methods, and leaders far from their followers, solve the tree with every joint free; then the multipliers that hold the
+followers to their leaders come from a small system, one row per follower.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .passes import Scalars, nothing, outward, positions, rates
 Solver = Callable[..., list[Scalar]]
 
 MOST_FREEDOMS = 12
-"""Of leaders and what is between them and their followers: beyond, elimination of these costs more than multipliers."""
+"""Freedoms of leaders and what is between them and their followers, beyond which multipliers cost less."""
 
 
 def expand(tree: Model, tau: Scalars) -> list[Scalar]:
@@ -31,7 +31,7 @@ def expand(tree: Model, tau: Scalars) -> list[Scalar]:
 
 
 def clusters(tree: Model) -> list[ClusterJoint]:
-    """Return leaders with their followers and the bodies between, and all other bodies, carriers first."""
+    """Return leaders with their followers and the bodies between them, and all other bodies, carriers first."""
     together = [{i} for i in range(len(tree.links))]
     for follower in (link for link in tree.links if link.follows):
         ends = follower.index, _leader(tree, follower.index)
@@ -52,7 +52,7 @@ def clusters(tree: Model) -> list[ClusterJoint]:
 def forward_dynamics_by_clusters(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar] | None:
-    """Return accelerations of the independent coordinates; None where a cluster has too many of them."""
+    """Return accelerations of the independent coordinates; None if a cluster has too many of them."""
     order, free = clusters(tree), tree.independent
     if any(len(group.bodies) > 1 and len(group.independent) > MOST_FREEDOMS for group in order):
         return None
@@ -71,7 +71,7 @@ def forward_dynamics_by_clusters(
 
 
 def _shares(tree: Model, free: Model, follower: int, independent: Sequence[int]) -> list[Scalar]:
-    """Return by which shares a follower follows the independent freedoms of its group: one of them is its leader."""
+    """Return the shares by which a follower follows the independent freedoms of its group, one being its leader."""
     leader = free.links[_leader(tree, follower)].v_slice.start
     return [tree.links[follower].ratio if j == leader else 0.0 for j in independent]
 
@@ -100,7 +100,7 @@ def forward_dynamics(
 
 
 def ties(tree: Model) -> list[list[float]]:
-    """Return coefficients of ``a_f - ratio * a_leader`` of the freed tree, a row per follower."""
+    """Return the coefficients of ``a_f - ratio * a_leader`` of the freed tree, one row per follower."""
     free, rows = tree.independent, []
     for follower in (link for link in tree.links if link.follows):
         row = [0.0] * free.nv

@@ -1,9 +1,9 @@
 """Inverse and forward dynamics module by module: recursions between modules, and within each (Shah tables 6.1, 6.2).
 
 A module is a serial chain of links.  Between modules only the motion of the last link of the carrying module goes
-outward, and one wrench, one articulated inertia come back; within a module its links are passed one by one, and
-its freedoms are eliminated together: the pivot I_i of a module is a matrix, factored as U D U^T by scalars.
-What the book stacks (w_i, N_i, Psi_i with bars) are lists here, an entry per link, in the links' own coordinates.
+outward, and one wrench and one articulated inertia come back; within a module its links are visited one by one, and its
+freedoms are eliminated together: the pivot I_i of a module is a matrix, factored as U D U^T by scalars. What the book
+stacks (w_i, N_i, Psi_i with bars) are lists here, an entry per link, in the links' own coordinates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InverseStep(NamedTuple):
     Attributes
     ----------
     own : list of Force
-        w*, what the motion of each link requires by itself (Shah eq. 6.3).
+        w*, what the motion of each link alone requires (Shah eq. 6.3).
     total : list of Force
         w~ of each link, with all that it carries (eq. 6.5).
     tau : list
@@ -49,9 +49,9 @@ class ForwardStep(NamedTuple):
     u, d : matrix, list
         Its factors, I^_i = U D U^T.
     felt : list of Force
-        A^T Psi^, what a unit of each freedom's acceleration makes the carrying link feel.
+        A^T Psi^, what the carrying link feels of a unit of each freedom's acceleration.
     eta_tilde : Force or None
-        What the modules that this one carries hand to its last link; None if it carries none.
+        What the modules that this one carries pass to its last link; None if it carries none.
     phi_hat, phi_tilde : list
         Forces left for the module's own freedoms, and I^_i^-1 times them.
     """
@@ -106,7 +106,7 @@ def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None, *,
     parts: Modules,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint forces for a motion (Shah table 6.1), those that hold springs included."""
+    """Return the joint forces for a motion (Shah table 6.1), including those that hold springs."""
     moving = move_modules(tree, parts, q, v, a, gravity)
     tau = laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, a, wrenches)])
     return list(springs.held_too(tree, q, tau))
@@ -195,7 +195,7 @@ def _composite(
 ) -> tuple[ArticulatedInertia, list[list[Scalar]], list[Force]]:
     """Return M^ of a module at its carrier, its pivot N^T M^ N, and A^T M^ N (Shah eq. 5.34-5.36).
 
-    M^ has the links' inertias on its diagonal; only the last one gets what other modules hand over.
+    M^ has the links' inertias on its diagonal; only the last one gets what other modules pass on.
     """
     first, counts = {}, 0
     for k in chain:
@@ -223,7 +223,7 @@ def _composite(
 def _freed(
     whole: ArticulatedInertia, felt: Sequence[Force], u: list[list[Scalar]], d: list[Scalar]
 ) -> ArticulatedInertia:
-    """Return what the carrier feels of a module whose freedoms give way: A^T (M^ - Psi^ Psi^T) A (Shah eq. 5.36)."""
+    """Return what the carrier feels of a module whose freedoms yield: A^T (M^ - Psi^ Psi^T) A (Shah eq. 5.36)."""
     n = len(d)
     columns = [udu_solve(u, d, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     for force, column in zip(felt, columns, strict=True):
@@ -258,7 +258,7 @@ def udu_solve(u: Sequence[Sequence[Scalar]], d: Sequence[Scalar], rhs: Sequence[
 
 
 def laid_out(tree: Model, parts: Modules, per_module: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """Lay out like ``v`` what the freedoms of each module have; a follower's force is carried by its leader."""
+    """Return the values of each module's freedoms in the layout of ``v``; a leader carries its followers' forces."""
     per_body: list[list[Scalar]] = [[] for _ in tree.links]
     for chain, numbers in zip(parts.bodies, per_module, strict=True):
         first = 0

@@ -1,4 +1,4 @@
-"""The recursions over modules shown: what each finds on the way, and the order of its steps (Shah tables 6.3, 6.4).
+"""The recursions over modules, shown: their intermediate results, and the order of steps (Shah tables 6.3, 6.4).
 
 Numbers are those of :mod:`.module_recursion` for one state, as arrays; the order of execution is text, made for any
 robot as the book writes it out for its gripper.
@@ -42,7 +42,7 @@ class ModuleQuantities:
     links : tuple of str
         From the first to the last.
     own, total : ndarray, shape (links, 6)
-        w* and w~: what each link's motion requires by itself, and with all that it carries (Shah eq. 6.3, 6.5).
+        w* and w~: what each link's motion requires alone, and with everything it carries (Shah eq. 6.3, 6.5).
     tau : ndarray
         Joint forces of the module (eq. 6.6).
     pivot, u, d : ndarray
@@ -50,7 +50,7 @@ class ModuleQuantities:
     phi_hat, phi_tilde : ndarray
         Forces left for the module's freedoms, and the inverse pivot times them (eq. 6.10).
     eta_tilde : ndarray, shape (6,)
-        What carried modules hand to the last link; zero if there are none (eq. 6.11).
+        What carried modules pass to the last link; zero if there are none (eq. 6.11).
     a : ndarray
         Joint accelerations (eq. 6.12).
     """
@@ -72,7 +72,7 @@ class ModuleQuantities:
 def inverse(
     model: Model, parts: Modules, q: Array, v: Array, a: Array, loads: Wrenches | None = None
 ) -> list[ModuleQuantities]:
-    """Return what inverse dynamics finds for each module, with loads on bodies or without."""
+    """Return what inverse dynamics finds for each module, with or without loads on bodies."""
     x, y, z = split(q), split(v), split(a)
     moving = move_modules(model, parts, x, y, z, model.gravity)
     steps = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, z, loads))
@@ -87,7 +87,7 @@ def _freedoms(model: Model, chain: Sequence[int]) -> list[int]:
 
 
 def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[InverseStep]) -> list[InverseStep]:
-    """Return these steps with the springs held by the joint forces."""
+    """Return these steps with joint forces that also hold the springs."""
     held = springs.held_too(model, q, [0.0] * model.nv)
     return [
         step._replace(tau=[t + held[p] for t, p in zip(step.tau, _freedoms(model, chain), strict=True)])
@@ -131,7 +131,7 @@ def _shown(
 
 
 def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
-    """Return the steps of an algorithm in the order in which they are taken, between modules and within each.
+    """Return the steps of an algorithm as text, in their order, between modules and within each.
 
     ``N_1`` is N with a bar of module 1, ``p[x]`` the axes of link x, ``'`` a rate, ``^T`` a transpose, ``rho`` gravity.
     """
@@ -142,10 +142,10 @@ def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
 
 
 def _equal_modules(model: Model, parts: Modules) -> Iterator[str]:
-    """Group modules that take equal steps with equal numbers: one text serves each group."""
+    """Yield text about modules that take equal steps with equal numbers: one description serves each group."""
     for group in equal_groups(model, parts):
         first, *others = (f"M{m + 1}" for m in group)
-        yield f"Equal modules: {', '.join(others)} as {first}, in all but their own states and where they sit"
+        yield f"Equal modules: {', '.join(others)} as {first}, except for their states and where they are mounted"
 
 
 def _inverse_order(model: Model, parts: Modules) -> Iterator[str]:

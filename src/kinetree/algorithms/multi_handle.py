@@ -4,13 +4,13 @@ Forces f_g on the handles accelerate them linearly,
 
     a_h = sum over g of Phi_hg f_g + b_h        (Featherstone eq. 9.18)
 
-Each Phi_hg is an inverse inertia, or between different handles an inverse cross-inertia.  Across a joint that gives
-way, accelerations are handed on by the propagator A = 1 - S D^-1 S^T I^A (Featherstone eq. 9.39), so that
+Each Phi_hg is an inverse inertia, or between different handles an inverse cross-inertia.  Across a joint that yields,
+accelerations are passed on by the propagator A = 1 - S D^-1 S^T I^A (Featherstone eq. 9.39), so that
 
     Phi_ij = A_i Phi_pj   (Featherstone eq. 9.35),    Phi_ii = A_i Phi_pi + S_i D_i^-1 S_i^T,    Phi_ji = Phi_ij^T
 
-with p the body before i and nothing where p is the ground.  Featherstone uses the inertias I^B of every link
-(eq. 9.32), which only bodies have that no joint holds to the ground; inverse inertias always exist.
+with p the body before i, and zero if p is the ground.  Featherstone uses the inertias I^B of every link (eq. 9.32),
+which exist only for bodies that no joint holds to the ground; inverse inertias always exist.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .passes import Scalars, add, part, present
 Matrix = list[list[Scalar]]
 
 Columns = list[Motion]
-"""A 6x6 matrix that makes a motion of a force: its six columns."""
+"""A 6x6 matrix that maps a force to a motion: its six columns."""
 
 
 class CrossInertias:
-    """Inverse inertias between any two bodies of a tree, each found when it is first asked for."""
+    """Inverse inertias between any two bodies of a tree, each computed on first use."""
 
     def __init__(self, tree: Model, posed: Sequence[Posed]) -> None:
         if tree.has_followers:
@@ -46,10 +46,10 @@ class CrossInertias:
         self._known: dict[tuple[int, int], Columns | None] = {}
 
     def between(self, i: int, j: int) -> Columns | None:
-        """Return the acceleration of body i per force on body j, both in their own frames; None for nothing."""
+        """Return the acceleration of body i per force on body j, both in their own frames; None for zero."""
         if BASE in (i, j):
             return None
-        if i < j:  # a body comes after all that carry it
+        if i < j:  # a body comes after all bodies that carry it
             found = self.between(j, i)
             return None if found is None else transposed(found)
         if (i, j) not in self._known:
@@ -60,12 +60,12 @@ class CrossInertias:
         return self._known[i, j]
 
     def _across(self, i: int, m: Motion) -> Motion:
-        """Hand an acceleration on to body i (Featherstone eq. 9.39)."""
+        """Return an acceleration passed on to body i (Featherstone eq. 9.39)."""
         here = self.transforms[i].motion_to_child(m)
         return here - combine(self.subspaces[i], [here.dot(psi) for psi in self.pivots[i].psi])
 
     def _give_way(self, i: int) -> Columns:
-        """Return S D^-1 S^T: what the joint before body i yields."""
+        """Return S D^-1 S^T: how much the joint before body i yields."""
         s, inverse = self.subspaces[i], self.pivots[i].d_inverse
         yielding = [combine(s, row) for row in inverse]
         return [combine(yielding, components) for components in zip(*(list(column) for column in s), strict=True)]
@@ -77,14 +77,14 @@ def transposed(columns: Columns) -> Columns:
 
 
 def add_columns(a: Columns | None, b: Columns | None) -> Columns | None:
-    """Return a sum, in which None is nothing."""
+    """Return a sum, in which None stands for zero."""
     if a is None or b is None:
         return b if a is None else a
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
 def seen_at(columns: Columns, here: Callable[[Motion], Motion], there: Callable[[Motion], Motion]) -> Columns:
-    """Return an inverse inertia with accelerations and forces written otherwise: here Phi there^T."""
+    """Return an inverse inertia with accelerations and forces in other coordinates: here Phi there^T."""
     return transposed([there(m) for m in transposed([here(m) for m in columns])])
 
 
@@ -181,7 +181,7 @@ def _along(inertias: CrossInertias, one: Sequence[End], other: Sequence[End]) ->
 def _most(inertias: CrossInertias, one: Sequence[End], size: float) -> Scalar:
     """Return a bound on how much a constraint's unit force can accelerate its ends in any direction.
 
-    Where it does next to nothing beside that, what there is of it is rounding.
+    If its effect is tiny compared with that, the effect is rounding error.
     """
     total: Scalar = 0.0
     for i, force in one:

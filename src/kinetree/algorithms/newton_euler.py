@@ -20,7 +20,7 @@ Wrenches = Sequence[Force | None]
 
 
 class Moving(NamedTuple):
-    """What the outward sweep knows of a body, in its own coordinates."""
+    """What the outward sweep knows about a body, in the body's coordinates."""
 
     transform: Transform
     subspace: tuple[Motion, ...]
@@ -58,7 +58,7 @@ def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
 
 
 def principal_moment(w: Vec3, w_dot: Vec3, second: Symmetric3) -> Vec3:
-    """Return I w' + w x I w along principal axes, by Euler's equations: as many products, and no need of W."""
+    """Return I w' + w x I w along principal axes, by Euler's equations: as many products, without W."""
     return Vec3(
         second.xx * w_dot.x + (second.zz - second.yy) * (w.y * w.z),
         second.yy * w_dot.y + (second.xx - second.zz) * (w.x * w.z),
@@ -67,7 +67,7 @@ def principal_moment(w: Vec3, w_dot: Vec3, second: Symmetric3) -> Vec3:
 
 
 def along_principal_axes(second: Symmetric3) -> bool:
-    """Return whether Euler's equations will do, and are the shorter way: with a flat body W saves two products."""
+    """Return whether Euler's equations apply and are shorter: for a flat body W saves two products."""
     if any(present(x) for x in (second.xy, second.xz, second.yz)):
         return False
     half = 0.5 * (second.xx + second.yy + second.zz)
@@ -75,13 +75,13 @@ def along_principal_axes(second: Symmetric3) -> bool:
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
-    """Return the base, accelerating upwards at -g so that gravity needs no further mention (Shah section 6.1.2)."""
+    """Return the base, accelerating upward at -g so that gravity needs no further mention (Shah section 6.1.2)."""
     zero = Matrix3(ZERO3, ZERO3, ZERO3)
     return Moving(Transform(), (), ZERO3, ZERO3, -Vec3.of(gravity), zero)
 
 
 def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
-    """Do the outward step: the motion of a body from that of its parent (Shah eq. 6.2, any joint).
+    """Return the motion of a body from that of its parent: the outward step (Shah eq. 6.2, any joint).
 
     ``a`` of None means zero joint acceleration.  The joint's relative velocity is
     (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis
@@ -104,7 +104,7 @@ def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) 
 
 
 def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
-    """Return force and moment about the origin that the motion requires, less what acts from outside (Shah eq. 5.4)."""
+    """Return force and moment about the origin that the motion requires, less the external ones (Shah eq. 5.4)."""
     body = link.inertia
     force = m.o_ddot * body.mass + m.turning @ body.first
     if along_principal_axes(body.second):
@@ -119,9 +119,9 @@ def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None,
     springs: bool = True,
 ) -> tuple[list[Scalar], Sequence[Force]]:  # fmt: skip
-    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates.
+    """Return joint forces for a motion, and the wrench each joint transmits to its body, in body coordinates.
 
-    Without ``springs`` those of joints and tendons pull nowhere.
+    Without ``springs``, those of joints and tendons are ignored.
     """
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)

@@ -1,4 +1,4 @@
-"""Inertia felt at frames of the robot, inverted: Lambda^-1 = J M^-1 J^T for any number of frames."""
+"""The inverse of the inertia felt at frames of the robot: Lambda^-1 = J M^-1 J^T for any number of frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Matrix = list[list[Scalar]]
 
 
 def stacked_jacobian(tree: Model, q: Scalars, names: Sequence[str], frame: str) -> Matrix:
-    """Return the Jacobians of several frames, one below the other."""
+    """Return the Jacobians of several frames, stacked."""
     posed = poses(tree, q)
     rows: Matrix = []
     for name in names:

@@ -1,10 +1,9 @@
-"""The passes over a tree that every recursion is made of.
+"""The passes over a tree from which every recursion is built.
 
-An *outward* step makes a body's quantities from its parent's; an *inward* step says what
-a body hands to its parent; *each* looks at every body by itself, *pairs* at each body
-together with each of those that carry it.  The recursions are written as such steps, so that
-they can be unrolled body by body or traced once per kind of body and looped over:
-:mod:`.tree_walk` has the ways of walking.
+An *outward* step computes a body's quantities from its parent's; an *inward* step determines what a body passes to its
+parent; *each* looks at every body alone, *pairs* at each body together with each of those that carry it.  The
+recursions are written as such steps, so that they can be unrolled body by body or traced once per kind of body and
+looped over: :mod:`.tree_walk` has the ways of walking.
 """
 
 from __future__ import annotations
@@ -36,9 +35,8 @@ def inward(
 ) -> tuple[list[Any], Any]:
     """Call ``step(link, total, *inputs)`` from the tips to the base.
 
-    ``total`` is the body's own quantity plus what its children handed in.  The step
-    returns a result and what to hand to the parent; the second return value is what the
-    base receives (None when nothing stands on it).
+    ``total`` is the body's own quantity plus what its children passed on.  The step returns a result and what to pass
+    to the parent; the second return value is what the base receives (None if it carries nothing).
     """
     return walk_of(tree).inward(step, own, *per_body)
 
@@ -51,11 +49,10 @@ def each(tree: Model, function: Callable[..., Any], *per_body: Sequence[Any]) ->
 def pairs(
     tree: Model, couplings: Sequence[Coupling], carry: Callable[..., Any] | None = None, **per_body: Sequence[Any]
 ) -> list[Any]:
-    """Return matrices with an entry for each freedom of a body and each freedom of the bodies that carry it, by rows.
+    """Return matrices by rows with an entry for each freedom of a body and each freedom of the bodies that carry it.
 
-    ``carry(taken, own)`` makes of what a freedom has taken along to a body (see
-    :class:`.tree_walk.Coupling`) what it takes along to that body's parent; None leaves it as it
-    is.  Entries between separate branches are exact zeros.
+    ``carry(taken, own)`` turns what a freedom takes along to a body (see :class:`.tree_walk.Coupling`) into what it
+    takes along to that body's parent; None leaves it unchanged.  Entries between separate branches are exact zeros.
     """
     return walk_of(tree).pairs(couplings, carry, **per_body)
 
@@ -64,18 +61,18 @@ def body_columns(
     tree: Model, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Scalar],
     **per_body: Sequence[Any],
 ) -> list[list[Scalar]]:  # fmt: skip
-    """Return a matrix with a row per freedom and ``width`` columns per body, zeros up to ``length`` columns in all.
+    """Return a matrix with a row per freedom and ``width`` columns per body, filled with zeros to ``length`` columns.
 
-    ``take(k, own)`` is what column k of a body takes along to all that carry it, as it is; ``felt(taken, m, own)`` the
-    entry in the row of freedom m of a body that carries it, or of its own.
+    ``take(k, own)`` is what column k of a body takes along unchanged to all that carry it; ``felt(taken, m, own)`` is
+    the entry in the row of freedom m of a body that carries it, or of itself.
     """
     return walk_of(tree).body_columns(width, length, take, felt, **per_body)  # type: ignore[no-any-return]
 
 
 def on_demand(tree: Model) -> Model:
-    """Return this tree with passes that compute what a body has only when asked for it.
+    """Return this tree with passes that compute a body's quantities only on request.
 
-    Matrices of pairs then come as they are found, column by column: see :func:`tips_first`.
+    Matrices of pairs are then computed column by column: see :func:`tips_first`.
     """
     return walk_of(tree).on_demand()  # type: ignore[no-any-return]
 
@@ -83,7 +80,7 @@ def on_demand(tree: Model) -> Model:
 def tips_first(
     tree: Model, matrices: Sequence[Any], then: Callable[[Column], Column] = lambda column: column
 ) -> list[Any]:
-    """Ask for columns of matrices of :func:`on_demand`, the last ones first, and return the matrices by rows.
+    """Compute columns of matrices of :func:`on_demand`, last ones first, and return the matrices by rows.
 
     What ``then`` makes of a column takes its place.
     """
@@ -95,12 +92,12 @@ def tips_first(
 
 
 def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
-    """Return the sum over all bodies, begun with ``zero``."""
+    """Return the sum over all bodies, starting with ``zero``."""
     return walk_of(tree).total(per_body, zero)
 
 
 def everywhere(tree: Model, value: Any) -> Sequence[Any]:
-    """Give every body an input that belongs to the whole tree."""
+    """Return a value of the whole tree as an input of every body."""
     return walk_of(tree).everywhere(value)  # type: ignore[no-any-return]
 
 
@@ -111,12 +108,12 @@ def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
 
 
 def present(x: Scalar) -> bool:
-    """Return whether a parameter is anything but an exact zero; one that is not known yet counts as present."""
+    """Return whether a parameter is anything other than an exact zero; an unknown one counts as present."""
     return not (isinstance(x, float) and x == 0.0)
 
 
 def nothing(tree: Model) -> list[None]:
-    """Return no input for any body."""
+    """Return empty inputs for all bodies."""
     return [None] * len(tree.links)
 
 
@@ -131,7 +128,7 @@ def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
 
 
 def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
-    """Return coordinates that change as they do with one unit of one velocity."""
+    """Return coordinates as dual numbers that change with one unit of one velocity."""
     moved: list[Scalar] = [Dual(x) for x in q]
     for link in tree.links:
         if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:
@@ -144,9 +141,9 @@ def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
 
 
 def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:
-    """Return joint forces, accelerations or columns laid out like ``v``; a follower's force is carried by its leader.
+    """Return joint forces, accelerations or columns laid out like ``v``; a leader carries its followers' forces.
 
-    Where no body has anything there is ``empty``.
+    Where no body has anything, the entry is ``empty``.
     """
     return walk_of(tree).collect(per_body, empty)  # type: ignore[no-any-return]
 
@@ -157,12 +154,12 @@ def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str)
 
 
 def table(tree: Model, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
-    """Return a row of ``width`` numbers per degree of freedom, in the order of ``v``, of independent joints."""
+    """Return a row of ``width`` numbers per degree of freedom of independent joints, in the order of ``v``."""
     return walk_of(tree).table(per_body, width)  # type: ignore[no-any-return]
 
 
 def bias_motion(link: Link, q: Scalars, v: Scalars) -> Motion | None:
-    """Return the apparent derivative of the subspace times ``v``; None where the subspace is constant."""
+    """Return the apparent derivative of the subspace times ``v``; None if the subspace is constant."""
     columns = link.kind.subspace_rate(q, v)
     return None if columns is None else combine(columns, v)
 

@@ -1,4 +1,4 @@
-"""One path of a tree, from a body outwards to another: all that the motion of a frame depends on."""
+"""One path of a tree, from one body outward to another: all that the motion of a frame depends on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..model.tree import BASE, Link, Model
 
 
 class Path:
-    """Bodies that carry one another, as a tree that :mod:`.passes` can walk; laid out in ``q`` and ``v`` as they are.
+    """Bodies that carry one another, as a tree that :mod:`.passes` can walk; they keep their places in ``q`` and ``v``.
 
     Parameters
     ----------
@@ -17,13 +17,13 @@ class Path:
     body : int
         Where it ends.
     above : int
-        The body it stands on, the base by default.
+        The body before the first one, the base by default.
     """
 
     def __init__(self, tree: Model, body: int, above: int = BASE) -> None:
         bodies = tree.support(body)
         self.places = bodies[bodies.index(above) + 1 :] if above != BASE else bodies
-        """Which bodies of the tree these are."""
+        """Indices of these bodies in the tree."""
         self.nq, self.nv, self.gravity, self.has_followers = tree.nq, tree.nv, tree.gravity, tree.has_followers
         self.frame = tree.frame
         self.links: tuple[Link, ...] = tuple(
@@ -33,12 +33,12 @@ class Path:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """Of each body."""
+        """The parent of each body."""
         return tuple(link.parent for link in self.links)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """Of each body."""
+        """The children of each body."""
         return tuple((k + 1,) if k + 1 < len(self.links) else () for k in range(len(self.links)))
 
     @property

@@ -1,14 +1,14 @@
 """The nearest state that constraints allow, over any scalar.
 
-A step leaves a mechanism open by its error.  Newton steps back, along the shortest way, close it again,
+A step's error leaves a mechanism slightly open.  Newton steps along the shortest way close it again,
 
     q <- q - W K^T (K W K^T)^-1 gap,      v <- v - W K^T (K W K^T)^-1 (K v - s'),
 
 with K the rows of the constraint matrix that are independent of one another, and s' what is driven.  Configurations go
-the shortest way in radians and meters (W = 1), velocities that, or the way of least energy (W = M^-1).  Loops that
-share no joint leave zeros in K W K^T, which cost nothing once traced: each cluster of loops is closed by itself.
-Factors are made once: with those of the open configuration each step still leaves only as large a part of the error as
-the error itself is large.
+the shortest way in radians and meters (W = 1), velocities either that or the way of least energy (W = M^-1).  Loops
+that share no joint leave zeros in K W K^T, which cost nothing once traced: each cluster of loops is closed separately.
+Factors are computed once: even with those of the open configuration, each step leaves only a fraction of the error that
+is proportional to the error itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .passes import Scalars
 WEIGHTLESS = (0.0, 0.0, 0.0)
 
 ROUNDS = 2
-"""Steps back of velocities, whose equations are linear: the second takes away what rounding left."""
+"""Corrections of velocities, whose equations are linear: the second removes rounding errors."""
 
 ROUNDS_TO_PROJECT = 3
 """Newton steps of configurations with the same factors."""
@@ -37,19 +37,19 @@ class Projected(NamedTuple):
     q: list[Scalar]
     v: list[Scalar]
     left: Scalar
-    """The square of the gap before the last step back."""
+    """The square of the gap before the last correction."""
     quality: Scalar
-    """How well the choice of rows and of pivots served: one is just enough."""
+    """How well the choice of rows and of pivots worked: one is just enough."""
 
 
 def project(
     tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, *,
     pivots: loop_clusters.Pivots = (), rounds: int = ROUNDS_TO_PROJECT,
 ) -> Projected:  # fmt: skip
-    """Return the nearest configuration and there the nearest velocity, in energy, of a state that is nearly closed.
+    """Return the nearest closed configuration, and the nearest velocity there, in energy, of a nearly closed state.
 
-    This is what :meth:`kinetree.Mechanism.project` does.  Velocities are found by clusters of loops where ``pivots``
-    are given.
+    This is what :meth:`kinetree.Mechanism.project` does.  Velocities are found by clusters of loops if ``pivots`` are
+    given.
     """
     way = ShortestWay(constrained.matrix(tree, q, rows, targets))
     quality = way.quality(constraints.usual_size(tree) ** 2) / LEAST_QUALITY
@@ -66,7 +66,7 @@ def project(
 def close(
     tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], rounds: int = ROUNDS
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Bring a state back to where the loops are closed, as cheaply as every step can afford; also return ``left``.
+    """Return a state brought back to closed loops, as cheaply as every step can afford; also return ``left``.
 
     Velocities go the shortest way, too, with the factors of the configurations.  Long steps of low order leave larger
     gaps, and take more ``rounds``.
@@ -91,7 +91,7 @@ def _nearer(
 def _slower(
     way: ShortestWay, k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets, rounds: int
 ) -> list[Scalar]:
-    """Return the velocity without what ``k`` does not allow, taken away along the way's own rows."""
+    """Return the velocity without what ``k`` does not allow, corrected along the way's own rows."""
     slower = list(v)
     for _ in range(rounds):
         back = way.back(constrained.slips(k, slower, rows, targets))
@@ -102,7 +102,7 @@ def _slower(
 def _slower_by_clusters(
     tree: Model, q: Scalars, v: Scalars, pivots: loop_clusters.Pivots
 ) -> tuple[list[Scalar], Scalar]:
-    """Return what a blow M v gives the mechanism at rest, G (G^T M G)^-1 G^T M v, by its own dynamics."""
+    """Return the velocity that an impulse M v gives the mechanism at rest, G (G^T M G)^-1 G^T M v."""
     still = [0.0] * tree.nv
     blow, _ = newton_euler.inverse_dynamics(tree, q, still, v, WEIGHTLESS, None)
     slower, quality, _ = independent_motion.forward_dynamics(tree, q, still, blow, WEIGHTLESS, None, pivots)

@@ -23,11 +23,11 @@ from .passes import Scalars, add, body_columns, each, on_demand, outward, part, 
 
 Columns = Sequence[str] | str
 OfFreedom = Callable[[int, int], Scalar]
-"""What belongs to a unit of a parameter of freedom ``k`` of joint ``i``."""
+"""The contribution of a unit of a parameter of freedom ``k`` of joint ``i``."""
 
 
 def selected(tree: Model, names: Columns) -> list[Parameter]:
-    """Return the rows of the table of parameters that are asked for, in the order asked."""
+    """Return the requested rows of the table of parameters, in the requested order."""
     every = rows(tree)
     if isinstance(names, str):
         return list(every)
@@ -104,9 +104,9 @@ def felt_by_joints(
     tree: Model, columns: Sequence[Parameter], axes: Sequence[Sequence[FreedomSeen]],
     of_body: Callable[[int], Mapping[str, Force]], own: OfJoints,
 ) -> list[list[Scalar]]:  # fmt: skip
-    """Return a matrix with a row per degree of freedom and a column per parameter; what is nowhere given is zero.
+    """Return a matrix with a row per degree of freedom and a column per parameter; entries not given are zero.
 
-    Body after body, and of each axis after axis, so that few numbers wait for others at any time.
+    It goes body by body and, for each, axis by axis, so that few numbers wait for others at any time.
     """
     matrix: list[list[Scalar]] = [[0.0] * len(columns) for _ in range(tree.nv)]
     of_bodies: dict[int, list[tuple[int, str]]] = {}
@@ -118,7 +118,7 @@ def felt_by_joints(
     for i in sorted(of_bodies):
         forces, felt = of_body(i), set[int]()
         for row, axis in axes[i]:
-            for c, symbol in of_bodies[i]:  # a leader and its follower may both carry a body, along one row
+            for c, symbol in of_bodies[i]:  # a leader and its follower may both carry a body, and share one row
                 matrix[row][c] = add(matrix[row][c] if row in felt else None, axis.dot(forces[symbol]))
             felt.add(row)
     return matrix
@@ -128,10 +128,10 @@ def felt_in_root_frame(
     tree: Model, transforms: Sequence[Transform], subspaces: Sequence[Sequence[Motion]], forces: Sequence[Any],
     length: int,
 ) -> list[list[Scalar]]:  # fmt: skip
-    """Return the columns of all parameters of bodies, and zeros for others, ``length`` in all, seen from the root body.
+    """Return the columns of all parameters of bodies, and zeros for others, ``length`` in all, in the root's frame.
 
-    ``forces`` are those of each body's ten parameters, in order.  More operations than :func:`felt_by_joints`, but the
-    same for every pair of a body and one that carries it.
+    ``forces`` are those of each body's ten parameters, in order.  It takes more operations than :func:`felt_by_joints`,
+    but the same ones for every pair of a body and one that carries it.
     """
 
     def place(link: Link, parent: tuple[Transform], x: Transform) -> tuple[Transform]:
@@ -154,7 +154,7 @@ def of_joints(
     tree: Model, columns: Sequence[Parameter], of_freedom: Mapping[str, OfFreedom],
     coordinates: Sequence[Scalars] | None = None,
 ) -> OfJoints:  # fmt: skip
-    """Return what joints feel of their own parameters, of springs where ``coordinates`` are given."""
+    """Return what joints feel of their own parameters, including springs if ``coordinates`` are given."""
     found: OfJoints = {}
     for c, p in enumerate(columns):
         link = tree.links[p.body]
@@ -171,7 +171,7 @@ def of_joints(
 def torques_of_joints(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, parameters: Columns = ALL, friction: bool = False
 ) -> OfJoints:
-    """Return what is in the columns of parameters of joints of :func:`torque_regressor`."""
+    """Return the columns of parameters of joints of :func:`torque_regressor`."""
     refuse_sprung_tendons(tree)
     speeds, accelerations = rates(tree, v), rates(tree, a)
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: accelerations[i][k]}
@@ -197,7 +197,7 @@ def torque_regressor(
 
 
 def torques_of_bodies(tree: Model, q: Scalars, v: Scalars, a: Scalars, *, length: int) -> list[list[Scalar]]:
-    """Return Y but for the columns of parameters of joints, in a form that loops over large trees."""
+    """Return Y except for the columns of parameters of joints, in a form that loops over large trees."""
     moving = outward(tree, move, base_at_rest(tree.gravity), positions(tree, q), rates(tree, v), rates(tree, a))
     forces = each(tree, lambda _, m: tuple(required_forces(m).values()), moving)
     subspaces = each(tree, lambda _, m: m.subspace, moving)
@@ -205,18 +205,18 @@ def torques_of_bodies(tree: Model, q: Scalars, v: Scalars, a: Scalars, *, length
 
 
 def _fading(tree: Model, speeds: Sequence[Scalars], joint: int, freedom: int) -> Scalar:
-    """Return which share of a freedom's Stribeck friction is left at its speed."""
+    """Return the fraction of a freedom's Stribeck friction that is left at its speed."""
     return fading(speeds[joint][freedom], tree.joints[joint].stribeck_speed[freedom])
 
 
 def refuse_sprung_tendons(tree: Model) -> None:
     """Refuse robots whose forces depend on more than the parameters of the table."""
     if tendons.sprung(tree):
-        raise UnsupportedError("springs along tendons have no parameters, so that there is no regressor")
+        raise UnsupportedError("springs along tendons have no parameters, so there is no regressor")
 
 
 def momenta_of_joints(tree: Model, q: Scalars, v: Scalars, parameters: Columns = ALL) -> OfJoints:
-    """Return what is in the columns of parameters of joints of :func:`joint_momentum_regressor`."""
+    """Return the columns of parameters of joints of :func:`joint_momentum_regressor`."""
     speeds = rates(tree, v)
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: speeds[i][k]}
     return of_joints(tree, selected(tree, parameters), of_freedom)
@@ -232,7 +232,7 @@ def joint_momentum_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters:
 
 
 def momenta_of_bodies(tree: Model, q: Scalars, v: Scalars, *, length: int) -> list[list[Scalar]]:
-    """Return the same but for the columns of parameters of joints, in a form that loops over large trees."""
+    """Return the same except for the columns of parameters of joints, in a form that loops over large trees."""
     moving = velocities(tree, q, v)
     subspaces = each(tree, lambda link, x: link.subspace(x), positions(tree, q))
     forces = each(tree, lambda _, m: tuple(momenta(m.velocity).values()), moving)
@@ -314,7 +314,7 @@ def _row(
     tree: Model, parameters: Columns, of_body: Callable[[int], Mapping[str, Scalar]],
     of_freedom: Mapping[str, OfFreedom],
 ) -> list[Scalar]:  # fmt: skip
-    """Return one number per parameter; what is nowhere given is zero."""
+    """Return one number per parameter; entries not given are zero."""
     columns = selected(tree, parameters)
     bodies = {i: of_body(i) for i in sorted({p.body for p in columns if p.symbol in OF_BODIES})}
     row: list[Scalar] = []

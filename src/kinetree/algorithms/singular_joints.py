@@ -43,9 +43,9 @@ def refuse(tree: Model, joint: int | None) -> None:
 
 
 def possible_method(tree: Model, method: str) -> str:
-    """Return a method of forward dynamics, or that by composite bodies where it has no answer.
+    """Return a method of forward dynamics, or the one by composite bodies if it has no answer.
 
-    Only held to its leader does a massless follower have a motion.
+    A massless follower has a motion only because its leader drives it.
     """
     alone = tree.has_followers and method in BY_ELIMINATION
     return "composite_body" if alone and singular_joint(tree.independent) is not None else method
@@ -64,8 +64,8 @@ def singular_joint(tree: Model, held: Collection[int] = ()) -> int | None:
 def all_solid(tree: Model) -> bool:
     """Return whether every body has mass and inertia about every axis, so that no pivot can vanish.
 
-    Quick to see and true of most robots.  A user's own joint may lose a freedom at some
-    configuration whatever the bodies are, so then it is not enough.
+    This is quick to check and true of most robots.  A user's own joint may lose a freedom at some configuration
+    whatever the bodies are, so then it is not sufficient.
     """
     if tree.symbols or any(isinstance(joint.kind, Custom) for joint in tree.joints):
         return False
@@ -80,7 +80,7 @@ def all_solid(tree: Model) -> bool:
 def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
     """Return the index of the first joint, from the tips, whose pivot vanishes; None if there is none.
 
-    Joints in ``held`` are driven along a given motion and do not give way.
+    Joints in ``held`` are driven along a given motion and do not yield.
     """
     if tree.has_followers:
         return _first_in_matrix(tree, q, batch, held)

@@ -1,9 +1,9 @@
 """The inverse of a mass matrix in factors that keep the zeros of branches.
 
-M = L^T D L with L unit lower triangular, eliminated from the tips (:mod:`.factorization`);
-then M^-1 = W D^-1 W^T with W = L^-1.  Row k of W, like row k of L, is zero but for k and its
-carriers, so W costs little, divisions are one per pivot, and a right-hand side that is zero
-on some branch costs that branch only the entries of W above the branching.
+M = L^T D L with L unit lower triangular, eliminated from the tips (:mod:`.factorization`); then M^-1 = W D^-1 W^T with
+W = L^-1.  Row k of W, like row k of L, is zero except for k and its carriers, so W costs little, there is one division
+per pivot, and a right-hand side that is zero on some branch costs that branch only the entries of W above the
+branching.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Springs of the joints: forces that only depend on where the joints are, and the energy they store.
+"""Springs of the joints: forces that depend only on the configuration, and the energy they store.
 
 A spring has the energy sum k d^2 / 2, d being the joint's distance from where the spring rests.  For most joints that
 is q - rest; for a ball it is the rotation vector from the rest orientation, and a free joint adds distances along its
-fixed frame's axes.  What the joint must push to hold the spring is the slope of that energy along v.
+fixed frame's axes.  The joint force that holds the spring is the slope of that energy along v.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def is_sprung(link: Link) -> bool:
 
 
 def pull_of(link: Link, q: Scalars) -> list[Scalar] | None:
-    """Return what it takes to hold one joint's spring; None where there is none."""
+    """Return the force that holds one joint's spring; None if there is none."""
     return link.kind.spring_force(link.spring_rest, q, link.stiffness) if is_sprung(link) else None
 
 
 def pull_per_stiffness(link: Link, q: Scalars, freedom: int) -> list[Scalar]:
-    """Return what it takes to hold one joint's spring, per unit of one of its stiffnesses."""
+    """Return the force that holds one joint's spring, per unit of one of its stiffnesses."""
     only = [1.0 if k == freedom else 0.0 for k in range(link.kind.nv)]
     return link.kind.spring_force(link.spring_rest, q, only)
 
@@ -46,7 +46,7 @@ def energy_of(link: Link, q: Scalars) -> Scalar:
 
 
 def slopes_of(link: Link, q: Scalars) -> Sequence[Sequence[Scalar]] | None:
-    """Return how what holds one joint's spring changes, a row per force, when the joint moves along each ``v_k``."""
+    """Return how the force that holds one joint's spring changes along each ``v_k``, one row per force."""
     if not is_sprung(link):
         return None
     freedoms = range(link.kind.nv)
@@ -61,7 +61,7 @@ def slopes_of(link: Link, q: Scalars) -> Sequence[Sequence[Scalar]] | None:
 
 
 def are_in(tree: Model) -> bool:
-    """Return whether some joint of a tree has a spring."""
+    """Return whether any joint of a tree has a spring."""
     return any(is_sprung(link) for link in tree.links)
 
 
@@ -71,12 +71,12 @@ def pull_at_all(tree: Model) -> bool:
 
 
 def pulls(tree: Model, q: Scalars) -> Sequence[Any]:
-    """Return, for every joint, what it takes to hold its spring, or None."""
+    """Return, for every joint, the force that holds its spring, or None."""
     return each(tree, pull_of, positions(tree, q)) if are_in(tree) else nothing(tree)
 
 
 def slopes(tree: Model, q: Scalars) -> Sequence[Any]:
-    """Return, for every joint, how that changes with its coordinates, or None."""
+    """Return, for every joint, how that force changes with its coordinates, or None."""
     return each(tree, slopes_of, positions(tree, q)) if are_in(tree) else nothing(tree)
 
 
@@ -92,7 +92,7 @@ def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
 
 
 def held_too(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
-    """Return the joint forces that move the bodies as ``tau`` does and hold the springs, too."""
+    """Return the joint forces that move the bodies as ``tau`` does and also hold the springs."""
     if not pull_at_all(tree):
         return tau
     return [t - rest for t, rest in zip(tau, left_for_bodies(tree, q, [0.0] * tree.nv), strict=True)]

@@ -1,4 +1,4 @@
-"""Every algorithm a robot offers, by name: what it takes, what it returns, which recursion it is.
+"""Every algorithm a robot offers, by name: what it takes, what it returns, and its recursion.
 
 This is the one list that evaluation, compilation, operation counts and code export read; what they need to know about
 an algorithm is a field of its row, see :class:`kinetree.algorithms.algorithm.Algorithm`.  So a new algorithm is one
@@ -75,7 +75,7 @@ FORWARD_METHODS = (
 )  # fmt: skip
 
 WITH_ADDED = ("articulated_body", "composite_body")
-"""Methods of forward dynamics that know what is added to the inertia of a :class:`kinetree.model.tree.Body`."""
+"""Methods of forward dynamics that include what is added to the inertia of a :class:`kinetree.model.tree.Body`."""
 
 MASS_MATRIX_METHODS = ("composite_body", "absolute_composite_body")
 
@@ -99,11 +99,11 @@ ABBREVIATED = {
     "inertia": "mass_matrix", "gim": "mass_matrix", "fk": "pose", "fkine": "pose", "gravload": "gravity_force",
     "nle": "bias_force", "ccrba": "centroidal_momentum_matrix",
 }  # fmt: skip
-"""What algorithms are called for short, in books and other libraries."""
+"""Short names of algorithms, in books and other libraries."""
 
 
 def find(name: str) -> Algorithm:
-    """Return an algorithm by name; an unknown name suggests the nearest."""
+    """Return an algorithm by name; the error for an unknown name suggests the nearest."""
     try:
         return ALGORITHMS.get(name) or LOOP_ALGORITHMS[name]
     except (KeyError, TypeError):
@@ -176,7 +176,7 @@ def _by_modules(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any 
 
 
 def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
-    """Return the composite rigid bodies, then branch-sparse factors (Featherstone section 5.1)."""
+    """Return accelerations by composite rigid bodies, then branch-sparse factors (Featherstone section 5.1)."""
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads, springs=False)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorization.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
@@ -197,7 +197,7 @@ _WITH_SPRINGS: dict[str, Callable[..., list[Scalar]]] = {
     "articulated_body": articulated_body.forward_dynamics,
     "absolute_articulated_body": absolute_coordinates.articulated_body,
 }
-"""Those that hold springs body by body, as loops over bodies need it."""
+"""Methods that hold springs body by body, as loops over bodies need it."""
 
 
 def _forward_dynamics(
@@ -252,7 +252,7 @@ def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: An
 
 
 def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
-    """Return the derivatives of inverse dynamics by q and v alone."""
+    """Return the derivatives of inverse dynamics by q and v only."""
     couplings = (derivatives.BY_POSITION, derivatives.BY_RATE)
     return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, couplings)
 

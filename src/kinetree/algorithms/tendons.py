@@ -1,4 +1,4 @@
-"""Tendons: their lengths, what they pull with, and the forces of actuators along them, over any scalar.
+"""Tendons: their lengths, their pulls, and the forces of actuators along them, over any scalar.
 
 A length L(q) changes at the rate s v, s being its slope; a force f along it does the work f L', so the joints feel s f.
 """
@@ -20,25 +20,25 @@ from .passes import Scalars, add, moving_along, present
 
 
 class Taut(NamedTuple):
-    """A length, and how it changes with each freedom; only freedoms that move it are named."""
+    """A length, and how it changes with each freedom; only freedoms that move it are listed."""
 
     length: Scalar
     slope: dict[int, Scalar]
 
     def rate(self, v: Scalars) -> Scalar:
-        """Return how fast it grows."""
+        """Return its rate of growth."""
         total: Scalar = 0.0
         for k, s in self.slope.items():
             total = total + s * v[k]
         return total
 
     def times(self, gear: float) -> Taut:
-        """Return this length behind a gear."""
+        """Return this length after a gear."""
         return self if gear == 1.0 else Taut(self.length * gear, {k: s * gear for k, s in self.slope.items()})
 
 
 def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float], q: Scalars) -> Taut:
-    """Return a sum of joint coordinates, followers' included."""
+    """Return a sum of joint coordinates, including those of followers."""
     length: Scalar = 0.0
     slope: dict[int, Scalar] = {}
     for name, coefficient in zip(names, coefficients, strict=True):
@@ -50,10 +50,10 @@ def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float
 
 
 def distance(away: Vec3) -> tuple[Scalar, Vec3]:
-    """Return how long a vector is, and its direction.
+    """Return the length of a vector, and its direction.
 
-    One of no length has no direction: it is zero there, and so is what automatic differentiation makes of the length,
-    which would divide by the root of zero.
+    A vector of zero length has no direction: it is zero there, and so is the derivative of the length, which would
+    divide by the root of zero.
     """
     square = away.dot(away)
     there = square > 0.0
@@ -62,7 +62,7 @@ def distance(away: Vec3) -> tuple[Scalar, Vec3]:
 
 
 def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Posed]) -> Taut:
-    """Return the length of a line through points of bodies; points that meet have no direction, and no slope."""
+    """Return the length of a line through points of bodies; coinciding points have no direction, and no slope."""
     length: Scalar = 0.0
     slope: dict[int, Scalar] = {}
     for a, b in pairwise(points):
@@ -79,7 +79,7 @@ def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Pose
 def _shares(
     tree: Model, posed: Sequence[Posed], a: Waypoint, b: Waypoint, direction: Vec3
 ) -> Iterator[tuple[int, Scalar]]:
-    """Yield how freedoms move two points apart along a direction in the world; one that moves both comes twice."""
+    """Yield how freedoms move two points apart along a direction in the world; one that moves both appears twice."""
     for point, sense in ((a, -1.0), (b, 1.0)):
         if point.body == BASE:
             continue
@@ -113,7 +113,7 @@ def sprung(tree: Model) -> list[Tendon]:
 
 
 def stretch(tendon: Tendon, length: Scalar) -> Scalar:
-    """Return how far a tendon is beyond where its spring rests, or short of it."""
+    """Return how far a tendon is stretched beyond the rest length of its spring, or short of it."""
     short, long = tendon.rest
     if short is long or (isinstance(short, float) and isinstance(long, float) and short == long):
         return length - long
@@ -121,7 +121,7 @@ def stretch(tendon: Tendon, length: Scalar) -> Scalar:
 
 
 def is_as_its_length(tendon: Tendon) -> bool:
-    """Return whether a spring between two points rests at no length: its force is smooth where they meet."""
+    """Return whether a spring between two points rests at zero length: its force is smooth where they meet."""
     return len(tendon.points) == 2 and all(isinstance(x, float) and x == 0.0 for x in tendon.rest)
 
 
@@ -147,9 +147,9 @@ def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
 
 
 def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) -> Sequence[Force | None] | None:
-    """Return loads on the bodies, and with them those of springs along lines, in body coordinates at the origins.
+    """Return loads on the bodies, including those of springs along lines, in body coordinates at the origins.
 
-    What moves feels no more of these than :func:`pulls` says; bearings do, which carry the pull of a line.
+    The motion feels only what :func:`pulls` returns; bearings feel more, since they carry the pull of a line.
     """
     lines = [t for t in sprung(tree) if t.points]
     if not lines:
@@ -170,7 +170,7 @@ def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) ->
 
 
 def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
-    """Return how these forces change along each freedom, a row per force; None without springs."""
+    """Return how these forces change along each freedom, one row per force; None without springs."""
     if not sprung(tree):
         return None
     columns = []
@@ -211,12 +211,12 @@ def damping_force(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
 
 
 class Driven(NamedTuple):
-    """An actuator at a state: the force along its length, and how that gives way."""
+    """An actuator at a state: the force along its length, and its stiffness and damping."""
 
     taut: Taut
     force: Scalar
     stiffness: Scalar
-    """How much less force there is per meter that the length grows; 0 at a limit."""
+    """Decrease of the force per meter that the length grows; 0 at a limit."""
     damping: Scalar
     """The same per meter and second."""
 
@@ -230,7 +230,7 @@ def transmission(tree: Model, actuator: Actuator, q: Scalars) -> Taut:
 
 
 def drive(tree: Model, actuator: Actuator, signal: Scalar, q: Scalars, v: Scalars) -> Driven:
-    """Return what an actuator does with a control signal."""
+    """Return the effect of an actuator with a control signal."""
     taut = transmission(tree, actuator, q)
     u = clamped(signal, actuator.control_range)
     force: Scalar = actuator.gain[0] * u + actuator.bias[0]

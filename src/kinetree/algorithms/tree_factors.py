@@ -1,4 +1,4 @@
-"""Factors of the mass matrix in O(n^2), from articulated bodies and not by eliminating.
+"""Factors of the mass matrix in O(n^2), from articulated bodies, without elimination.
 
 In M = L^T D L the pivots of articulated bodies are D, and an entry of L is the share of a unit
 force at one joint that is felt at another before it: L^T = 1 + H phi K with Psi for K, whose
@@ -21,14 +21,14 @@ Matrix = list[list[Scalar]]
 
 
 def tree_factors(tree: Model, q: Scalars) -> Matrix:
-    """Return L, and D in the place of the ones on its diagonal, of a tree of independent joints."""
+    """Return L, with D in place of the ones on its diagonal, of a tree of independent joints."""
     coordinates = positions(tree, q)
     transforms = each(tree, lambda link, x: link.transform(x), coordinates)
     subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
     pivots = part(articulated_inertias(tree, transforms, subspaces), 1)
 
     def within(link: Link, pivot: Pivot) -> tuple[Matrix, list[Scalar]]:
-        """Factor the pivot of a joint of several freedoms."""
+        """Return the factors of the pivot of a joint of several freedoms."""
         return ltdl(pivot.d, range(-1, link.kind.nv - 1))
 
     def block(link: Link, i: int, j: int, own: Any) -> Scalar:

@@ -1,9 +1,9 @@
-"""The ways of walking a tree, which every recursion is made of.
+"""The ways of walking a tree, from which every recursion is built.
 
-A :class:`TreeWalk` can be taken in three forms.  :class:`Unrolled` goes from body to body as it is
-asked; :class:`OnDemand` does so too, but computes what a body has only when somebody looks at
-it; and a large tree walks by itself (:mod:`kinetree.run.large_trees.tree`): each step is traced
-once per kind of body and looped over, and what the steps return then stays inside it.
+A :class:`TreeWalk` has three forms.  :class:`Unrolled` goes from body to body immediately; :class:`OnDemand` does so
+too, but computes a body's quantities only when they are needed; and a large tree has its own walk
+(:mod:`kinetree.run.large_trees.tree`): each step is traced once per kind of body and looped over, and what the steps
+return then stays inside it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Column = dict[int, Scalar]
 
 
 class Coupling(NamedTuple):
-    """How the entries of a matrix follow from pairs of freedoms, of which the body of one carries that of the other.
+    """How the entries of a matrix follow from pairs of freedoms, where the body of one carries that of the other.
 
-    The argument ``own`` of every function has what a body has as attributes, under the names that
-    :meth:`TreeWalk.pairs` is given it by.
+    The argument ``own`` of every function has the quantities of a body as attributes, with the names given to
+    :meth:`TreeWalk.pairs`.
     """
 
     block: Callable[..., Scalar]
-    """``block(link, i, j, own)``: the entry in row i and column j of those within a joint."""
+    """``block(link, i, j, own)``: the entry in row i and column j within a joint."""
     take: Callable[..., Any]
     """``take(k, own)``: what freedom k of a joint takes along to the bodies that carry it."""
     above: Callable[..., Scalar]
     """``above(taken, m, own)``: the entry in the row of freedom m of a body that carries it."""
     take_below: Callable[..., Any] | None = None
-    """As ``take``, for the entries below the diagonal; None for symmetric matrices."""
+    """Like ``take``, for the entries below the diagonal; None for symmetric matrices."""
     below: Callable[..., Scalar] | None = None
     """``below(taken, m, own)``: the entry in the column of freedom m of a body that carries it."""
 
@@ -74,39 +74,39 @@ class Taken(NamedTuple):
 
 
 class OfBody:
-    """What one body has, looked up in columns when it is asked for."""
+    """The quantities of one body, looked up in columns on request."""
 
     def __init__(self, columns: Mapping[str, Any], look_up: Callable[[Any], Any]) -> None:
         self.columns, self.look_up = columns, look_up
 
     def __getattr__(self, name: str) -> Any:
         value = self.look_up(self.columns[name])
-        setattr(self, name, value)  # found at once when it is asked for again
+        setattr(self, name, value)  # found immediately the next time
         return value
 
 
 class TreeWalk(ABC):
-    """What the recursions do with a tree; the functions of :mod:`.passes` say what each of these is."""
+    """What the recursions do with a tree; the functions of :mod:`.passes` describe each of these."""
 
     @abstractmethod
     def outward(self, step: Callable[..., Any], base: Any, *per_body: Any) -> Any:
-        """Go from the base to the tips."""
+        """Return results per body, computed from the base to the tips."""
 
     @abstractmethod
     def inward(self, step: Callable[..., Any], own: Any, *per_body: Any) -> tuple[Any, Any]:
-        """Go from the tips to the base."""
+        """Return results per body, computed from the tips to the base."""
 
     @abstractmethod
     def each(self, function: Callable[..., Any], *per_body: Any) -> Any:
-        """Compute something for every body alone."""
+        """Return something computed for every body alone."""
 
     @abstractmethod
     def pairs(self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Any) -> list[Any]:
-        """Look at each body with each of those that carry it."""
+        """Return matrices of each body with each of those that carry it."""
 
     @abstractmethod
     def body_columns(self, width: int, length: int, take: Any, felt: Any, **per_body: Any) -> Any:
-        """Look at each body with its own joint and each of those that carry it."""
+        """Return a matrix of each body with its own joint and each of those that carry it."""
 
     @abstractmethod
     def total(self, per_body: Any, zero: Any) -> Any:
@@ -114,27 +114,27 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def everywhere(self, value: Any) -> Any:
-        """Give every body one and the same input."""
+        """Return one and the same input for every body."""
 
     @abstractmethod
     def positions(self, q: Any) -> Any:
-        """Divide coordinates among the joints."""
+        """Return the coordinates of each joint."""
 
     @abstractmethod
     def rates(self, v: Any) -> Any:
-        """Divide velocities, accelerations or forces among the joints."""
+        """Return velocities, accelerations or forces of each joint."""
 
     @abstractmethod
     def collect(self, per_body: Any, empty: Any) -> Any:
-        """Lay results of the joints out like ``v``."""
+        """Return results of the joints, laid out like ``v``."""
 
     @abstractmethod
     def side_by_side(self, per_body: Any, layout: str) -> Any:
-        """Lay the joints' own numbers out like ``q`` or ``v``."""
+        """Return the joints' own numbers, laid out like ``q`` or ``v``."""
 
     @abstractmethod
     def table(self, per_body: Any, width: int) -> Any:
-        """Make rows of several numbers per freedom."""
+        """Return rows of several numbers per freedom."""
 
     @abstractmethod
     def path_to(self, body: int) -> Any:
@@ -146,17 +146,17 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def on_demand(self) -> Any:
-        """Return a tree that is walked in the order in which results are asked for, where that makes a difference."""
+        """Return a tree that is walked in the order in which results are requested, if that makes a difference."""
 
 
 class Unrolled(TreeWalk):
-    """Body by body, each when it is its turn."""
+    """The walk body by body, each in its turn."""
 
     def __init__(self, tree: Model | Path) -> None:
         self.tree = tree
 
     def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Sequence[Any]:
-        """Go from the base to the tips."""
+        """Return results per body, computed from the base to the tips."""
         results: list[Any] = []
         for link in self.tree.links:
             parent = base if link.parent == BASE else results[link.parent]
@@ -166,7 +166,7 @@ class Unrolled(TreeWalk):
     def inward(
         self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]
     ) -> tuple[Sequence[Any], Any]:
-        """Go from the tips to the base."""
+        """Return results per body, computed from the tips to the base."""
         totals = list(own)
         results: list[Any] = [None] * len(self.tree.links)
         ground: Any = None
@@ -180,13 +180,13 @@ class Unrolled(TreeWalk):
         return results, ground
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Sequence[Any]:
-        """Compute something for every body alone."""
+        """Return something computed for every body alone."""
         return [function(link, *(column[link.index] for column in per_body)) for link in self.tree.links]
 
     def pairs(
         self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Sequence[Any]
     ) -> list[Matrix]:
-        """Go from each body to the base."""
+        """Return matrices, walking from each body to the base."""
         tree, sums = self.tree, [_Sums(self.tree.nv) for _ in couplings]
         bodies = [OfBody(per_body, itemgetter(link.index)) for link in tree.links]
 
@@ -211,7 +211,7 @@ class Unrolled(TreeWalk):
     def body_columns(
         self, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Scalar], **per_body: Sequence[Any]
     ) -> Matrix:
-        """Go from each body to the base."""
+        """Return a matrix, walking from each body to the base."""
         tree = self.tree
         matrix: list[list[Any]] = [[None] * length for _ in range(tree.nv)]
         bodies = [OfBody(per_body, itemgetter(link.index)) for link in tree.links]
@@ -233,19 +233,19 @@ class Unrolled(TreeWalk):
         return zero
 
     def everywhere(self, value: Any) -> Sequence[Any]:
-        """Give every body one and the same input."""
+        """Return one and the same input for every body."""
         return [value] * len(self.tree.links)
 
     def positions(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
-        """Divide coordinates among the joints."""
+        """Return the coordinates of each joint."""
         return [link.position(q) for link in self.tree.links]
 
     def rates(self, v: Sequence[Scalar]) -> list[list[Scalar]]:
-        """Divide velocities, accelerations or forces among the joints."""
+        """Return velocities, accelerations or forces of each joint."""
         return [link.velocity(v) for link in self.tree.links]
 
     def collect(self, per_body: Sequence[Sequence[Any]], empty: Any) -> list[Any]:
-        """Lay results of the joints out like ``v``."""
+        """Return results of the joints, laid out like ``v``."""
         total: list[Any] = [None] * self.tree.nv
         for link, values in zip(self.tree.links, per_body, strict=True):
             for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
@@ -253,12 +253,12 @@ class Unrolled(TreeWalk):
         return total if empty is None else [empty if x is None else x for x in total]
 
     def side_by_side(self, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:
-        """Lay the joints' own numbers out like ``q`` or ``v``."""
+        """Return the joints' own numbers, laid out like ``q`` or ``v``."""
         both = zip(self.tree.links, per_body, strict=True)
         return [x for link, values in both if not link.follows for x in values]
 
     def table(self, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
-        """Make rows of several numbers per freedom."""
+        """Return rows of several numbers per freedom."""
         return [list(row) for rows in per_body for row in rows]
 
     def path_to(self, body: int) -> Path:
@@ -271,16 +271,16 @@ class Unrolled(TreeWalk):
         return per_body[-1]
 
     def on_demand(self) -> OnDemand:
-        """Return this tree, walked in the order in which results are asked for."""
+        """Return this tree, walked in the order in which results are requested."""
         assert isinstance(self.tree, Model)
         return OnDemand(self.tree)
 
 
 class OnDemand(Unrolled):
-    """Body by body, each computed when it is first asked for, and then remembered.
+    """The walk body by body, each computed on first use and then remembered.
 
-    Asked for from the tips to the base, the operations come depth first, with few results waiting at
-    any time, which is what machine code made from them wants.
+    If results are requested from the tips to the base, the operations come depth first, with few results waiting at any
+    time, which is best for machine code made from them.
     """
 
     tree: Model
@@ -290,7 +290,7 @@ class OnDemand(Unrolled):
         self.nv, self.links = tree.nv, tree.links
 
     def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Remembered:
-        """Find what a body has from the root of its branch on."""
+        """Return results that are computed from the root of a body's branch on."""
 
         def find(i: int) -> Any:
             for j in self.tree.support(i)[:-1]:
@@ -303,7 +303,7 @@ class OnDemand(Unrolled):
         return found
 
     def inward(self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]) -> tuple[Remembered, Any]:
-        """Find what a body has after all that it carries; nothing is known of the base."""
+        """Return results that are computed after all that a body carries; nothing is known of the base."""
 
         def find(i: int) -> Any:
             total = own[i]
@@ -315,20 +315,20 @@ class OnDemand(Unrolled):
         return Remembered(len(self.links), lambda i: found[i][0]), None
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Remembered:
-        """Compute something for one body alone."""
+        """Return something computed for one body alone, on request."""
         links = self.tree.links
         return Remembered(len(links), lambda i: function(links[i], *(column[i] for column in per_body)))
 
     def pairs(
         self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Sequence[Any]
     ) -> list[Any]:
-        """Find one column after the other; there is nothing to carry, all bodies being seen from one frame."""
+        """Return matrices column by column; all bodies are seen from one frame, so nothing is transformed."""
         assert carry is None
         return [LazyMatrix(self.tree, c, per_body) for c in couplings]
 
 
 class Remembered(Sequence[Any]):
-    """What each body has, found when it is first asked for."""
+    """The quantities of each body, computed on first use."""
 
     def __init__(self, size: int, find: Callable[[int], Any]) -> None:
         self.size, self.find, self.known = size, find, dict[int, Any]()
@@ -348,7 +348,7 @@ class Remembered(Sequence[Any]):
 
 
 class LazyMatrix:
-    """A matrix of pairs of bodies, found column by column."""
+    """A matrix of pairs of bodies, computed column by column."""
 
     def __init__(self, tree: Model, coupling: Coupling, per_body: Mapping[str, Sequence[Any]]) -> None:
         self.tree, self.coupling = tree, coupling
@@ -356,7 +356,7 @@ class LazyMatrix:
         self.taken: dict[tuple[bool, int, int], Any] = {}
 
     def column(self, j: int) -> Column:
-        """Return one column, the sum of those of all freedoms that one place in v drives: several with followers."""
+        """Return one column, the sum over all freedoms that one place in v drives: several with followers."""
         total: Column = {}
         for link in reversed(self.tree.links):
             if link.v_slice.start <= j < link.v_slice.stop:
@@ -413,7 +413,7 @@ class _Sums:
 
 
 def _carried(tree: Model, i: int) -> list[int]:
-    """Return bodies that body i carries, without itself."""
+    """Return the bodies that body i carries, without itself."""
     found = list(tree.children[i])
     for j in found:
         found.extend(tree.children[j])
@@ -426,7 +426,7 @@ def walk_of(tree: Any) -> TreeWalk:
 
 
 def add(a: Any, b: Any) -> Any:
-    """Return the sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
+    """Return the sum of two quantities, or of two tuples of quantities, part by part; None counts as zero."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, tuple):

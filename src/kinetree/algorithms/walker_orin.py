@@ -1,8 +1,8 @@
 """The three older ways to forward dynamics, through inverse dynamics only (Featherstone section 5.2).
 
-Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole
-columns or the lower triangle; method 4 needs only products H x and solves by conjugate
-gradients, exact in n steps but for rounding.  (Method 3 is the composite rigid body.)
+Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole columns or the lower triangle;
+method 4 needs only products H x and solves by conjugate gradients, exact in n steps except for rounding.  (Method 3 is
+the composite rigid body.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
 
 
 def mass_matrix(tree: Model, q: Scalars, triangle_only: bool = False) -> Matrix:
-    """Return the column by column; with ``triangle_only`` (method 2) the upper half is mirrored."""
+    """Return the mass matrix, column by column; with ``triangle_only`` (method 2) the upper half is mirrored."""
     n = tree.nv
     columns = [inertia_times(tree, q, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     if triangle_only:
@@ -47,8 +47,8 @@ def forward_dynamics(
 def conjugate_gradients(tree: Model, q: Scalars, rhs: Scalars) -> list[Scalar]:
     """Solve ``H x = rhs`` in n steps, each along the residual made conjugate to all earlier directions.
 
-    In theory the last direction alone would do.  With rounding it does not: where a
-    finger hangs on a torso, conjugacy is lost long before the n-th step.
+    In theory the last direction alone would suffice.  With rounding it does not: for a finger on a torso, conjugacy is
+    lost long before the n-th step.
     """
     x: list[Scalar] = [0.0 * b for b in rhs]
     residual = list(rhs)

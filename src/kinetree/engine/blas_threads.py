@@ -1,8 +1,8 @@
 """One thread for small matrices: threads that BLAS starts for them wait longer for one another than they compute.
 
-NumPy and SciPy bring an OpenBLAS of their own, whose threads spin while they wait; on a machine that has other things
-to do, an SVD of a hundred columns then takes a hundred times as long.  How many threads there are is a number of the
-whole process, so it is set for a moment only, and back by the last one who wanted it.
+NumPy and SciPy each bring an OpenBLAS, whose threads spin while they wait; on a machine that is otherwise busy, an SVD
+of a hundred columns then takes a hundred times as long.  The number of threads belongs to the whole process, so it is
+changed only briefly, and the last user restores it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import NamedTuple
 from .make_once import once
 
 SMALL = 600
-"""Rows or columns up to which a matrix is small."""
+"""Number of rows or columns up to which a matrix counts as small."""
 
 _NAMES = [(p, s) for p in ("scipy_openblas_", "openblas_") for s in ("64_", "")]
 
 
 class _OpenBlas(NamedTuple):
-    """An OpenBLAS: how many threads it may use, to be asked and said."""
+    """An OpenBLAS library, whose number of threads can be read and set."""
 
     get: Callable[[], int]
     set: Callable[[int], None]
@@ -48,11 +48,11 @@ def _libraries(*packages: str) -> tuple[_OpenBlas, ...]:
 
 _lock = threading.Lock()
 _before: list[tuple[_OpenBlas, int]] = []
-"""How many threads to go back to."""
+"""The number of threads to restore."""
 
 
 class one_blas_thread(ContextDecorator):
-    """Lets BLAS use one thread inside, or in a function, unless matrices are large.
+    """Limit BLAS to one thread inside a block or a function, unless matrices are large.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class one_blas_thread(ContextDecorator):
     """
 
     _holders = 0
-    """Those who want one thread now."""
+    """The number of callers that currently want one thread."""
 
     def __init__(self, size: int = 0) -> None:
         self.is_small = size <= SMALL

@@ -23,7 +23,7 @@ LONGEST_EXPRESSION = 8
 """Operations in one expression; more would be unreadable and gain nothing."""
 
 LARGEST_OWN_ANGLE = 1.6e9
-"""Angles beyond this (in radians) give NaN where C's own sine is not used."""
+"""Angles beyond this (in radians) give NaN where the sine of math.h is not used."""
 
 KEYWORDS = frozenset({
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
@@ -36,12 +36,12 @@ _BINARY = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
 
 
 def is_identifier(name: str) -> bool:
-    """Return whether C takes a name as it is (leading underscores belong to the compiler)."""
+    """Return whether C accepts a name as it is (leading underscores belong to the compiler)."""
     return bool(_IDENTIFIER.match(name)) and name not in KEYWORDS
 
 
 def identifier(text: str, otherwise: str = "x") -> str:
-    """Return the nearest name that C takes: letters, digits and underscores, with a letter in front."""
+    """Return the nearest name that C accepts: letters, digits and underscores, starting with a letter."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if not name:
         name = otherwise
@@ -51,10 +51,10 @@ def identifier(text: str, otherwise: str = "x") -> str:
 
 
 def comment(text: str) -> str:
-    """Return the text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
+    """Return the text in a form that may stand inside a comment: one line of printable ASCII, whatever it contained."""
     plain = text.encode("unicode_escape").decode("ascii")
     plain = plain.replace("*/", "* /").replace("/*", "/ *")
-    return re.sub(r"\?(?=\?)", "? ", plain)  # of "???/" the last two would be a trigraph still
+    return re.sub(r"\?(?=\?)", "? ", plain)  # the last three characters of "???/" would still be a trigraph
 
 
 class ConstantError(ValueError):
@@ -63,7 +63,7 @@ class ConstantError(ValueError):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to write C.
+    """The conventions for writing C.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class Dialect:
 
     @property
     def temporary(self) -> str:
-        """The macro that says where temporaries live."""
+        """The macro that declares where temporaries live."""
         return f"{self.prefix.upper()}_TEMPORARY"
 
     def number(self, x: float) -> str:
-        """Return a literal that reads back exactly; in single precision rounded once."""
+        """Return a literal that reads back exactly; in single precision, the number is rounded once."""
         if self.single_precision:
             if math.isfinite(x) and abs(x) > float(np.finfo(np.float32).max):
                 raise ConstantError(f"the number {x!r} does not fit into single precision")
@@ -106,7 +106,7 @@ class Dialect:
         return f"({text}{suffix})" if math.copysign(1.0, x) < 0 else text + suffix
 
     def function(self, name: str) -> str:
-        """Return what a function of one or two numbers is called."""
+        """Return the C name of a function of one or two numbers."""
         if self.own_math:
             return f"{self.prefix}_own_{name}"
         return name + ("f" if self.single_precision else "")
@@ -163,7 +163,7 @@ class _BodyWriter:
         self.needs: set[str] = set()
 
     def _choose_temporaries(self) -> None:
-        """Decide which nodes are written as statements of their own."""
+        """Decide which nodes become separate statements."""
         g = self.graph
         uses = dict.fromkeys(self.order, 0)
         for i in self.order:
@@ -196,7 +196,7 @@ class _BodyWriter:
         self.statements = statements
 
     def _reads(self, i: int) -> list[int]:
-        """Return temporaries that the statement of a node reads."""
+        """Return the temporaries that the statement of a node reads."""
         found, stack = [], list(self.graph.args[i])
         while stack:
             a = stack.pop()
@@ -220,7 +220,7 @@ class _BodyWriter:
                 heappush(self.free, self.slots.pop(a))
 
     def write(self) -> None:
-        """Make all statements."""
+        """Write all statements."""
         for position, i in enumerate(self.statements):
             if i in self.slots:  # a cosine that came with its sine
                 self._store(i, f"t{self.slots[i]}")
@@ -245,7 +245,7 @@ class _BodyWriter:
             self.lines.append("".join(f"{self.f.result}[{k}] = " for k in self.wanted[i]) + f"{value};")
 
     def _write_circle(self, i: int, position: int) -> None:
-        """Write sine and cosine of one angle in one call; the one that nobody wants goes into a spare place."""
+        """Write sine and cosine of one angle in one call; an unused one goes into a spare variable."""
         angle = self.graph.args[i][0]
         self.needs.add("sincos")
         value = self._name(angle)
@@ -260,7 +260,7 @@ class _BodyWriter:
             self._release(position, [i])
 
     def _name(self, i: int) -> str:
-        """Write a node as an operand."""
+        """Return a node written as an operand."""
         kind = self.graph.kinds[i]
         if kind == CONST:
             return self.dialect.number(float(self.graph.values[i]))
@@ -305,7 +305,7 @@ class _BodyWriter:
 
 
 def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]]:
-    """Write the definition of a function, and which of our own mathematical functions it calls.
+    """Return the definition of a function, and the names of our own mathematical functions that it calls.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]
 
 
 def _half_pi_parts(bits: int = 23, count: int = 4) -> list[float]:
-    """Return pi/2 as a sum of short numbers, whose products with whole numbers below 2^30 are exact, and a rest."""
+    """Return pi/2 as a sum of short numbers, whose products with integers below 2^30 are exact, and a remainder."""
     rest = sum((Fraction(x) for x in HALF_PI), Fraction(0))
     parts, unit = [], Fraction(1, 2 ** (bits - 1))
     for _ in range(count):
@@ -480,7 +480,7 @@ static REAL NAME_atan2(double y, double x)
 
 
 def own_mathematics(dialect: Dialect, needs: set[str]) -> str:
-    """Return definitions of the mathematical functions that were called, and of no others."""
+    """Return definitions of only those mathematical functions that were called."""
     texts = {"sincos": _sincos(), SQRT: _SQRT, "fabs": _FABS, ATAN2: _atan2()}
     chosen = [text for name, text in texts.items() if name in needs]
     return "\n".join(t.replace("NAME_", f"{dialect.prefix}_own_").replace("REAL", dialect.real) for t in chosen)

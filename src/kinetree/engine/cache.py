@@ -1,8 +1,8 @@
 """Machine code on disk, so that nothing is compiled twice.
 
-One file per kernel, named by what it was made from.  Files are written beside and renamed,
-so two processes may write at once; a checksum in front finds damage.  Whatever goes wrong
-with the disk, the caller compiles and goes on, and is warned once; see :func:`report_to`.
+There is one file per kernel, named after what it was made from.  Files are written under another name and then renamed,
+so two processes may write at once; a checksum in front reveals damage.  Whatever goes wrong with the disk, the caller
+compiles and continues, and is warned once; see :func:`report_to`.
 
 What is read here is run.  So it is read only from a folder and a file that belong to the user and that
 nobody else can write to; a checksum proves nothing, since whoever plants code can compute it.
@@ -33,7 +33,7 @@ _report: Callable[[str], object] = _warn
 
 
 def report_to(report: Callable[[str], object]) -> None:
-    """Let a function get the message about the first problem with the disk, instead of an ordinary warning."""
+    """Set the function that receives the first message about a problem with the disk, instead of a warning."""
     global _report
     _report = report
 
@@ -45,11 +45,11 @@ _ONLY_OWNER = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 LARGEST_CACHE = 256 << 20
-"""Bytes of code that are kept; beyond that the oldest goes."""
+"""Bytes of code that are kept; beyond that, the oldest files are removed."""
 
 
 def directory() -> Path | None:
-    """Return where compiled code is kept: ``KINETREE_CACHE``, or the user's folder; None if off or unknown."""
+    """Return the folder for compiled code: ``KINETREE_CACHE``, or one of the user's; None if off or unknown."""
     try:
         return _directory()
     except RuntimeError as problem:  # a user without a home, as in containers
@@ -69,7 +69,7 @@ def _directory() -> Path | None:
 
 
 def digest(*parts: str | bytes) -> str:
-    """Make a name of what a kernel was made from."""
+    """Return a name derived from what a kernel was made from."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -80,12 +80,12 @@ def digest(*parts: str | bytes) -> str:
 
 @lru_cache(maxsize=16)
 def digest_of_sources(folder: Path) -> str:
-    """Return what changes whenever a Python file below a folder does, so that stale code is never used."""
+    """Return a digest that changes whenever a Python file below a folder does, so that stale code is never used."""
     return digest(*(p.read_bytes() for p in sorted(folder.rglob("*.py"))))
 
 
 def read(key: str) -> bytes | None:
-    """Return code stored under a key, or None if there is none or it is damaged."""
+    """Return the code stored under a key, or None if there is none or it is damaged."""
     folder = directory()
     if folder is None:
         return None
@@ -107,7 +107,7 @@ def read(key: str) -> bytes | None:
 
 
 def write(key: str, code: bytes) -> None:
-    """Store code under a key, wholly or not at all."""
+    """Store code under a key, completely or not at all."""
     folder = directory()
     if folder is None:
         return
@@ -138,13 +138,13 @@ def write(key: str, code: bytes) -> None:
 
 
 class _ForeignCodeError(Exception):
-    """A place where somebody else could have put code; names it and says why."""
+    """Somebody else could have put code in a place; the message names it and says why."""
 
 
 def _read_own(folder: Path, name: str) -> bytes:
     """Read a file that only the user can have written.
 
-    Folder and file are looked at through what was opened, so that nobody can exchange them in between.
+    Folder and file are checked through the opened handles, so that nobody can swap them in between.
     """
     if _IS_WINDOWS:
         _require_own_folder(folder)
@@ -178,7 +178,7 @@ def _require_own(found: os.stat_result, place: Path) -> None:
 
 
 def _forget_the_oldest(folder: Path) -> None:
-    """Keep the cache below its limit. Other processes may do the same at the same time."""
+    """Keep the cache below its limit; other processes may do the same at the same time."""
     files = []
     for path in (*folder.glob("*.code"), *folder.glob(".writing-*")):
         with suppress(FileNotFoundError):

@@ -37,7 +37,7 @@ class Count:
 
     @property
     def total(self) -> int:
-        """All operations but changes of sign; a sine with its cosine counts once."""
+        """All operations except changes of sign; a sine with its cosine counts once."""
         arithmetic = self.multiplications + self.additions + self.divisions
         return arithmetic + self.sines + self.square_roots + self.others
 
@@ -60,7 +60,7 @@ class Count:
 
 
 def count(graph: Graph, outputs: Sequence[int]) -> Count:
-    """Count what the outputs need; constants are folded already and equal nodes are one."""
+    """Count the operations that the outputs need; constants are already folded and equal nodes are one node."""
     order = graph.reachable(outputs)
     kinds = Counter(graph.kinds[i] for i in order)
     angles = {graph.args[i][0] for i in order if graph.kinds[i] in (SIN, COS)}

@@ -1,9 +1,9 @@
 """Derivatives of graphs: forward along a direction, backward from a weighted sum, and whole Jacobians.
 
-Derivatives are further nodes of the same graph, so that everything it shares is shared with
-them, constants fold, zeros vanish, and derivatives can be differentiated again.  They are
-exact but for rounding; where a function has a kink, the derivative is that of the branch
-that is evaluated (``abs`` at zero counts as positive), and ``less`` and ``gather`` have none.
+Derivatives are further nodes of the same graph, so that everything it shares is shared with them, constants fold, zeros
+vanish, and derivatives can be differentiated again.  They are exact except for rounding; where a function has a kink,
+the derivative is that of the branch that is evaluated (``abs`` at zero counts as positive), and ``less`` and ``gather``
+have none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .trace import Traced
 MODES = ("auto", "forward", "reverse")
 
 STEPWISE = (LESS, GATHER)
-"""Kinds whose value jumps or stays: they pass no derivative on."""
+"""Kinds whose value jumps or stays constant: they pass no derivative on."""
 
 
 def partials(graph: Graph, node: int) -> list[int]:
@@ -57,7 +57,7 @@ def partials(graph: Graph, node: int) -> list[int]:
 
 
 def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> list[int]:
-    """Return rates of the outputs when some nodes change at given rates.
+    """Return the rates of the outputs when some nodes change at given rates.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
     outputs : sequence of int
         Nodes to be differentiated.
     rates : mapping of int to int
-        For each node that moves by itself (an input, as a rule), the node of its rate.  What
-        such a node was made from does not matter.
+        For each node whose rate is given (usually an input), the node of that rate.  What such a node was made from
+        does not matter.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
     graph : Graph
         Grows by the nodes of the derivative.
     outputs, weights : sequences of int
-        Nodes to be differentiated, and the node that weighs each.
+        Nodes to be differentiated, and the node of the weight of each.
     wrt : sequence of int
-        Nodes with respect to which: inputs, or others that are then taken as independent.
+        Nodes to differentiate with respect to: inputs, or others, which are then taken as independent.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
 
 
 def _needed(graph: Graph, outputs: Sequence[int]) -> list[int]:
-    """Return what the outputs depend on, in order; unlike ``graph.reachable`` blind to what was made after them."""
+    """Return what the outputs depend on, in order; unlike ``graph.reachable``, ignore what was made after them."""
     needed = bytearray(max(outputs, default=-1) + 1)
     for o in outputs:
         needed[o] = 1
@@ -150,11 +150,11 @@ def _needed(graph: Graph, outputs: Sequence[int]) -> list[int]:
 
 
 Guard = tuple[int, bool]
-"""A condition and which of its two branches."""
+"""A condition, and which of its two branches."""
 
 
 def _guards(graph: Graph, order: Sequence[int], outputs: Sequence[int]) -> dict[int, frozenset[Guard]]:
-    """Return for each node the branches under which alone it is used.
+    """Return for each node the branches outside of which it is not used.
 
     There its derivatives may be infinite where the branch is not taken, as that of sin(x)/x at
     zero, and must be cut off rather than multiplied by zero.
@@ -178,7 +178,7 @@ def _guarded(graph: Graph, value: int, guards: frozenset[Guard]) -> int:
 
 
 def dependents(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> set[int]:
-    """Return those nodes of ``order`` that depend on any of ``wrt``; what is compared or looked up does not count."""
+    """Return those nodes of ``order`` that depend on any of ``wrt``; comparisons and lookups do not count."""
     found = set(wrt)
     for i in order:
         if graph.kinds[i] not in STEPWISE and any(a in found for a in graph.args[i]):
@@ -205,8 +205,8 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
     outputs, wrt : sequences of int
         Nodes; those of ``wrt`` are inputs, or others that are then taken as independent.
     mode : {"auto", "forward", "reverse"}
-        Column by column, row by row, or whichever takes fewer operations.  Either way a column
-        or row visits only the nodes between its input or output and the others.
+        Column by column, row by row, or whichever takes fewer operations.  Either way, a column or row visits only the
+        nodes between its input and the outputs, or its output and the inputs.
 
     Returns
     -------
@@ -226,11 +226,11 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
 
 
 CLEAR = 4
-"""How many times cheaper one way must look for the other not to be tried."""
+"""How many times cheaper one way must look for the other one not to be tried."""
 
 
 def _cheaper(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[list[int]]:
-    """Return the Jacobian with fewer operations; what the other one leaves in the graph, nothing needs."""
+    """Return the Jacobian with fewer operations; nothing needs what the other one leaves in the graph."""
     by_columns, by_rows = costs(graph, outputs, wrt)
     modes = [m for m, own, other in (("forward", by_columns, by_rows), ("reverse", by_rows, by_columns))
              if own <= CLEAR * other]  # fmt: skip
@@ -244,7 +244,7 @@ def operations(graph: Graph, outputs: Sequence[int]) -> int:
 
 
 def costs(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> tuple[int, int]:
-    """Count the operations of a Jacobian by columns and by rows, if nothing can be simplified or shared.
+    """Return the operations of a Jacobian by columns and by rows, if nothing can be simplified or shared.
 
     Each node between takes a multiplication and an addition per active argument, as often as
     there are inputs it depends on (columns) or outputs that depend on it (rows).
@@ -266,7 +266,7 @@ def _effort(kind: str) -> int:
 
 
 def _inputs_of_nodes(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> dict[int, int]:
-    """Return per node a bit for each of ``wrt`` that it depends on."""
+    """Return for each node a bit for each of ``wrt`` that it depends on."""
     found: dict[int, int] = {}
     for k, x in enumerate(wrt):
         found[x] = found.get(x, 0) | 1 << k
@@ -284,7 +284,7 @@ def _inputs_of_nodes(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> 
 def _outputs_of_nodes(
     graph: Graph, order: Sequence[int], outputs: Sequence[int], active: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return per active node a bit for each output that depends on it."""
+    """Return for each active node a bit for each output that depends on it."""
     found: dict[int, int] = {}
     for k, o in enumerate(outputs):
         if o in active:
@@ -299,7 +299,7 @@ def _outputs_of_nodes(
 
 
 def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -> Traced:
-    """Return the Jacobian of a traced function with respect to all its inputs, or to so many at their end.
+    """Return the Jacobian of a traced function with respect to all its inputs, or to a number of them at the end.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -
     mode : {"auto", "forward", "reverse"}
         As in :func:`jacobian`.
     last : int, optional
-        How many inputs, from the end, count; all if left out.
+        How many of the inputs, counted from the end, to differentiate with respect to; all if left out.
 
     Returns
     -------
@@ -323,14 +323,14 @@ def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -
 
 
 def along(traced: Traced, moved: Sequence[int]) -> Traced:
-    """Return a traced function with its derivative along a direction behind it.
+    """Return a traced function whose output also holds its derivative along a direction.
 
     Parameters
     ----------
     traced : Traced
         Its graph grows by the derivative.  Its last inputs, as many as there are in ``moved``, are the direction.
     moved : sequence of int
-        Which of all its inputs move, each at the rate that the direction has for it.
+        Which of its inputs move, each at the rate that the direction gives it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms out of the operations that graphs have: arithmetic, comparisons and tables.
+"""Exponentials and logarithms built from the operations that graphs have: arithmetic, comparisons and tables.
 
 Powers of two are looked up, the rest is a short polynomial: errors are some units in the last digit.
 """
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 _LOG2_HIGH = 0.6931471803691238
-"""The logarithm of two, with so few digits that whole multiples of it are exact; and what is left of it."""
+"""The logarithm of two, with so few digits that integer multiples of it are exact; and the remainder."""
 _LOG2_LOW = 1.9082149292705877e-10
 
 _LOWEST, _OFFSET, _HIGHEST = -746.0, 1080, 710.0
-"""Beyond these exponentials are zero and infinite; and the row of the table that stands for 2^0."""
+"""Limits beyond which exponentials are zero and infinite; and the row of the table that stands for 2^0."""
 
 
 def _powers() -> np.ndarray:
-    """Return k, and two factors whose product is 2^k, for whole k."""
+    """Return k, and two factors whose product is 2^k, for integers k."""
     k = np.arange(-_OFFSET, 1030)
     half = k // 2
     return np.ascontiguousarray(np.stack([k, np.ldexp(1.0, half), np.ldexp(1.0, k - half)], axis=1), dtype=float)
@@ -29,7 +29,7 @@ _POWERS = _powers()
 
 
 def exp(x: Any) -> Any:
-    """Return e^x = 2^k e^r, k being the whole number next to x / log 2."""
+    """Return e^x = 2^k e^r, k being the integer nearest to x / log 2."""
     functions = type(x).scalar_functions
     x = functions.where(x < _LOWEST, _LOWEST, functions.where(x > _HIGHEST, _HIGHEST, x))
     row = x * (1.0 / math.log(2.0)) + (_OFFSET + 0.5)
@@ -39,7 +39,7 @@ def exp(x: Any) -> Any:
 
 
 def log(x: Any) -> Any:
-    """Return the natural logarithm of x = m 2^k, m being near one; NaN below zero."""
+    """Return the natural logarithm of x = m 2^k with m near one; NaN below zero."""
     where = type(x).scalar_functions.where
     tiny = x < 2.0**-1000
     m, k = where(tiny, x * 2.0**100, x), where(tiny, -100.0, 0.0)
@@ -56,11 +56,11 @@ def log(x: Any) -> Any:
     s = (m - 1.0) / (m + 1.0)
     found = k * _LOG2_HIGH + (k * _LOG2_LOW + 2.0 * s * _horner(s * s, [1.0 / (2 * n + 1) for n in range(12)]))
     found = where(x > np.finfo(float).max, x, found)
-    return where(x > 0.0, found, -1.0 / abs(type(x).scalar_functions.sqrt(x)))  # of -0.0, too, minus infinity
+    return where(x > 0.0, found, -1.0 / abs(type(x).scalar_functions.sqrt(x)))  # minus infinity for -0.0, too
 
 
 def tanh(x: Any) -> Any:
-    """Return the hyperbolic tangent: by exponentials, and by its continued fraction where these cancel."""
+    """Return the hyperbolic tangent: by exponentials, or by its continued fraction where these cancel."""
     where = type(x).scalar_functions.where
     square = x * x
     denominator: Any = 17.0

@@ -9,15 +9,15 @@ from .graph import ADD, FMA, MUL, SUB, Graph
 
 
 def prepare(graph: Graph, outputs: Sequence[int], fused: bool) -> tuple[Graph, list[int]]:
-    """Make the graph that code is made of: products are fused into sums where the processor can do that."""
+    """Return the graph to generate code from: products are fused into sums where the processor can do that."""
     return fuse(*flatten_sums(graph, outputs)) if fused else _prune(graph, outputs)
 
 
 def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
-    """Make one chain of a sum and those that only it needs: first the plain terms, then the products.
+    """Turn a sum and the sums that only it needs into one chain: first the plain terms, then the products.
 
-    (a b + c d) + (e f - g h) takes one multiplication and four fused operations as it stands, but three as a
-    chain.  Terms are added in another order than was written, which changes results by rounding.
+    (a b + c d) + (e f - g h) takes one multiplication and four fused operations as it stands, but three as a chain.
+    Terms are added in a different order than written, which changes rounding.
     """
     order = graph.reachable(outputs)
     uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
@@ -55,11 +55,10 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]
 
 
 def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
-    """Make a graph with only what the outputs need, in which products are fused into sums.
+    """Return a graph of only what the outputs need, in which products are fused into sums.
 
-    Both operands of a sum may be products; the one that is used nowhere else is
-    preferred.  A product that is needed by itself as well stays, since fusing it would
-    save nothing.
+    Both operands of a sum may be products; the one that is used nowhere else is preferred.  A product that is also
+    needed on its own stays, since fusing it would save nothing.
     """
     order = graph.reachable(outputs)
     uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
@@ -69,7 +68,7 @@ def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
     place: dict[int, int] = {}
 
     def product(i: int) -> tuple[int, int] | None:
-        """Return the factors of a product that may vanish."""
+        """Return the factors of a product that may be fused away."""
         if graph.kinds[i] != MUL or uses[i] != sums[i]:
             return None
         return graph.args[i]  # type: ignore[return-value]

@@ -27,21 +27,21 @@ KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS,
 ``gather(i)`` is a number of row i of a table, which is data: see :meth:`Graph.gather`."""
 
 _COLUMN_BITS = 24
-"""Of a number that says which table, how many columns it has, and which of them."""
+"""Bits for the column in the number that encodes a table, how many columns it has, and one of them."""
 
 LARGEST_TABLE = 2**31 - 1
-"""Numbers in a table: machine code counts them in 32 bits."""
+"""The most numbers a table may have: machine code counts them in 32 bits."""
 
 
 class TooLong(Exception):
-    """A graph has more nodes than it may."""
+    """A graph has more nodes than allowed."""
 
 
 class Graph:
     """Nodes as parallel lists: kind, arguments (indices), and a value for constants and inputs.
 
-    Making more than ``most`` nodes raises :class:`TooLong`.  ``tables`` are data that nodes look up, (rows, columns)
-    each; graphs that become one piece of code share the list.
+    Making more than ``most`` nodes raises :class:`TooLong`.  ``tables`` are the data that nodes look up, each (rows,
+    columns); graphs that become one piece of code share the list.
     """
 
     def __init__(self, most: float = math.inf, tables: list[np.ndarray] | None = None) -> None:
@@ -58,7 +58,7 @@ class Graph:
     # Making nodes. Arguments and results are indices.
 
     def node(self, kind: str, *args: int) -> int:
-        """Make an operation as it is, without simplifying; an equal one is the same node."""
+        """Make an operation without simplifying it; equal operations are the same node."""
         key = (kind, args)
         index = self._known.get(key)
         if index is None:
@@ -72,13 +72,13 @@ class Graph:
         return index
 
     def copied(self, other: Graph, i: int, place: Mapping[int, int]) -> int:
-        """Make node ``i`` of another graph, whose arguments are at ``place`` here, as it is."""
+        """Make node ``i`` of another graph, whose arguments are at ``place`` here, without simplifying it."""
         kind = other.kinds[i]
         if kind == CONST:
             return self.const(other.values[i])
         if kind == INPUT:
             return self.input(int(other.values[i]))
-        if kind == GATHER:  # of a table that both know by the same number
+        if kind == GATHER:  # both graphs know the table by the same number
             return self._gathered(int(other.values[i]), place[other.args[i][0]])
         return self.node(kind, *(place[a] for a in other.args[i]))
 
@@ -89,14 +89,14 @@ class Graph:
         return getattr(self, other.kinds[i])(*(place[a] for a in other.args[i]))  # type: ignore[no-any-return]
 
     def inlined(self, other: Graph, outputs: Sequence[int], inputs: Sequence[int]) -> list[int]:
-        """Make some nodes of another graph, which shares its tables with this one, with nodes for its inputs."""
+        """Copy some nodes of another graph, which shares its tables with this one, with these nodes as its inputs."""
         place: dict[int, int] = {}
         for i in other.reachable(outputs):
             place[i] = inputs[int(other.values[i])] if other.kinds[i] == INPUT else self.remade(other, i, place)
         return [place[o] for o in outputs]
 
     def const(self, value: float) -> int:
-        """Make a number. Minus zero and zero differ, NaNs are all one."""
+        """Make a constant. Minus zero and zero differ; all NaNs are one node."""
         value = float(value)
         key = (CONST, value, math.copysign(1.0, value)) if value == value else (CONST, "nan")
         index = self._known.get(key)
@@ -120,7 +120,7 @@ class Graph:
         return index
 
     def is_const(self, a: int) -> bool:
-        """Return whether a node is a number."""
+        """Return whether a node is a constant."""
         return self.kinds[a] == CONST
 
     def add(self, a: int, b: int) -> int:
@@ -160,7 +160,7 @@ class Graph:
         return self.node(SUB, a, b)
 
     def mul(self, a: int, b: int) -> int:
-        """Make a * b. A factor that is exactly zero makes zero, whatever the other one is."""
+        """Make a * b. A factor that is exactly zero gives zero, whatever the other one is."""
         kinds = self.kinds
         if kinds[a] == CONST:
             a, b = b, a
@@ -270,7 +270,7 @@ class Graph:
         return self.node(ABS, a)
 
     def less(self, a: int, b: int) -> int:
-        """Compare a < b; false if either is NaN. Only of use in :meth:`select`."""
+        """Compare a < b; false if either is NaN. Useful only in :meth:`select`."""
         if self.is_const(a) and self.is_const(b):
             return self.const(1.0 if self.values[a] < self.values[b] else 0.0)
         return self.node(LESS, a, b)
@@ -282,10 +282,10 @@ class Graph:
         return yes if yes == no else self.node(SELECT, condition, yes, no)
 
     def gather(self, table: np.ndarray, column: int, row: int) -> int:
-        """Look up a number of a table, in the row that a node says.
+        """Look up a number of a table, in the row that a node gives.
 
-        Rows are counted from 0; a fraction is cut off, what is outside the table is its first or last row, and NaN
-        is NaN.  The numbers are no part of the graph: machine code finds them where they are when it runs.
+        Rows are counted from 0; a fraction is cut off, a row outside the table becomes its first or last one, and NaN
+        gives NaN.  The numbers are not part of the graph: machine code reads them where they are when it runs.
         """
         if table.ndim != 2 or not table.size or table.size > LARGEST_TABLE or table.shape[1] >= 1 << _COLUMN_BITS:
             raise ValueError(f"a table has rows and columns, {LARGEST_TABLE} numbers at most, not {table.shape}")
@@ -306,7 +306,7 @@ class Graph:
         return index
 
     def gathered_from(self, i: int) -> tuple[int, int, int]:
-        """Return which table a node looks something up in, how many columns that has, and which of them it reads."""
+        """Return which table a node looks something up in, how many columns it has, and which of them is read."""
         rest, column = divmod(int(self.values[i]), 1 << _COLUMN_BITS)
         which, columns = divmod(rest, 1 << _COLUMN_BITS)
         return which, columns, column
@@ -314,7 +314,7 @@ class Graph:
     # Looking at graphs
 
     def describe(self, outputs: Sequence[int] = ()) -> str:
-        """Write one line per node that the outputs need (all nodes if none are named)."""
+        """Return one line per node that the outputs need (all nodes if none are named)."""
         needed = self.reachable(outputs) if outputs else range(len(self))
         lines = []
         for i in needed:
@@ -346,10 +346,10 @@ class Graph:
 
 
 class Undecided:
-    """What ``==`` and ``!=`` say of a traced value: as an ``if`` the answer is a guess, as a condition it is refused.
+    """What ``==`` and ``!=`` return for a traced value: a guess as an ``if``, refused as a condition.
 
-    Recursions ask ``if ratio == 1.0`` to leave work out, of numbers that may be traced: these are then taken to differ.
-    A law that chooses by equality would get that guess for every state, without a word.
+    Recursions ask ``if ratio == 1.0`` to skip work, with numbers that may be traced: these are then assumed to differ.
+    A law that chooses by equality would silently get that guess for every state.
     """
 
     __slots__ = ("guess",)
@@ -369,7 +369,7 @@ class Undecided:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _refused
 
     class scalar_functions:
-        """Found by whoever dispatches on the scalar's type."""
+        """The functions that are found by dispatch on the scalar's type."""
 
         @staticmethod
         def where(condition: Undecided, yes: Any, no: Any) -> Any:
@@ -378,7 +378,7 @@ class Undecided:
 
 
 PARTS = "chosen_by"
-"""What numbers have that are made of several, such as dual numbers: beside a node it is they who calculate."""
+"""The method that marks composite numbers, such as dual numbers: beside a node, they do the arithmetic."""
 
 
 class Node:
@@ -399,7 +399,7 @@ class Node:
 
     @property
     def number(self) -> int:
-        """The index of a node that is a number; a comparison is none."""
+        """The index of the node if it is a number; a comparison is refused."""
         if self.graph.kinds[self.index] == LESS:
             raise TypeError(
                 "a comparison is not a number: choose with kinetree's where(condition, 1.0, 0.0), and join conditions "
@@ -409,7 +409,7 @@ class Node:
 
     @property
     def condition(self) -> int:
-        """The index of a node that is a comparison; a number is none."""
+        """The index of the node if it is a comparison; a number is refused."""
         if self.graph.kinds[self.index] not in (LESS, CONST):
             raise TypeError("where() chooses by a comparison, such as x > 0.0, not by a number")
         return self.index
@@ -421,7 +421,7 @@ class Node:
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Node:
-        """Return whether one of two conditions holds."""
+        """Return whether at least one of two conditions holds."""
         return self.scalar_functions.where(self, 1.0, _chosen(other, 1.0, 0.0)) > 0.5
 
     __ror__ = __or__
@@ -490,7 +490,7 @@ class Node:
 
     def __le__(self, other: Any) -> Node:
         less, more = self < other, self > other
-        choose = self.scalar_functions.where  # the difference is zero, or NaN where one of both is: then this is false
+        choose = self.scalar_functions.where  # the difference is zero, or NaN if either of them is: then this is false
         return choose(less, 1.0, choose(more, 0.0, 1.0 - (self - other))) > 0.5
 
     def __ge__(self, other: Any) -> Node:
@@ -505,13 +505,13 @@ class Node:
     __rmod__ = __floordiv__ = __rfloordiv__ = __floor__ = __ceil__ = __round__ = __mod__
 
     def clip(self, lower: Any, upper: Any, out: None = None) -> Node:
-        """Return the number, or the bound that it is beyond: what ``np.clip`` asks for."""
+        """Return the number, or the bound that it exceeds: ``np.clip`` calls this."""
         choose = self.scalar_functions.where
         raised = choose(self < lower, lower, self)
         return choose(raised > upper, upper, raised)
 
     def __pow__(self, exponent: Any) -> Node:
-        """Make whole powers by multiplying, halves by the square root."""
+        """Raise to integer powers by multiplying, to half powers by the square root."""
         if not isinstance(exponent, (int, float)) or 2 * exponent != int(2 * exponent):
             raise TypeError(
                 f"traced values can be raised to whole and half powers only, not {exponent!r}: write "
@@ -554,13 +554,13 @@ class Node:
         return function(*(x if isinstance(x, Node) else Node(self.graph, self.index_of(x)) for x in args))
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """Let ``np.where(node > 0, ...)`` choose; all else does what it does with any object."""
+        """Let ``np.where(node > 0, ...)`` choose; other functions treat a node like any object."""
         if function is np.where and len(args) == 3 and isinstance(args[0], Node):
             return self.scalar_functions.where(*args)
         return function._implementation(*args, **options)
 
     class scalar_functions:
-        """Elementary functions, found by whoever dispatches on the scalar's type."""
+        """Elementary functions, found by dispatch on the scalar's type."""
 
         @staticmethod
         def sin(x: Node) -> Node:
@@ -612,7 +612,7 @@ class Node:
 
 
 def _chosen(condition: Any, yes: float, no: float) -> Any:
-    """Return one of two numbers by a condition that is traced, or known."""
+    """Return one of two numbers by a condition that is traced or known."""
     if isinstance(condition, Undecided):
         return condition.scalar_functions.where(condition, yes, no)
     return Node.scalar_functions.where(condition, yes, no) if isinstance(condition, Node) else yes if condition else no
@@ -620,7 +620,7 @@ def _chosen(condition: Any, yes: float, no: float) -> Any:
 
 def _larger(a: Node, b: Node) -> Node:
     choose = Node.scalar_functions.where
-    return choose(b > a, b, choose(b <= a, a, a + b))  # NaN if one of them is, as NumPy has it
+    return choose(b > a, b, choose(b <= a, a, a + b))  # NaN if one of them is, as in NumPy
 
 
 def _smaller(a: Node, b: Node) -> Node:
@@ -637,11 +637,11 @@ _LEFT_TO_OPERATORS = {
     np.equal: operator.eq, np.not_equal: operator.ne, np.power: operator.pow, np.remainder: operator.mod,
     np.fmod: operator.mod, np.floor_divide: operator.floordiv,
 }  # fmt: skip
-"""Which the node itself answers, or refuses in words of its own."""
+"""Functions that the node itself implements, or refuses with a specific message."""
 
 _OPERATIONS = ("add", "subtract", "multiply", "divide", "negative", "less", "greater", "less_equal", "greater_equal",
                "bitwise_and", "bitwise_or", "invert")  # fmt: skip
-"""Which nobody writes by name."""
+"""Functions that are written as operators, not by name."""
 
 _UFUNCS: dict[Any, Any] = {
     np.add: operator.add,
@@ -681,5 +681,5 @@ def inputs(graph: Graph, count: int, first: int = 0) -> list[Node]:
 
 
 def outputs(graph: Graph, values: Iterable[Any]) -> list[int]:
-    """Return indices of results, numbers included."""
+    """Return the indices of results, including those that are plain numbers."""
     return [v.index if isinstance(v, Node) else graph.const(float(v)) for v in values]

@@ -1,4 +1,4 @@
-"""Graphs evaluated node by node, in any NumPy precision: slow, obvious, a judge for compiled forms."""
+"""Graphs evaluated node by node, in any NumPy precision: slow, obvious, a reference for compiled forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(graph: Graph, outputs: Sequence[int], inputs: Sequence[float], precision: type = np.float64) -> np.ndarray:
-    """Return results for one set of inputs, every operation rounded to ``precision``.
+    """Return the results for one set of inputs, every operation rounded to ``precision``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Graphs that are linear in some of their inputs, in two parts: coefficients, and sums of their products with these.
 
-Derivatives along a direction are linear in it, and so are gradients in the weights that they are of.  Where many
-directions or weights belong to one state, coefficients are computed once.
+Derivatives along a direction are linear in it, and so are gradients in their weights.  Where many directions or weights
+belong to one state, the coefficients are computed once.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class LinearParts(NamedTuple):
 
 
 def split_linear(graph: Graph, outputs: Sequence[int], first: int, count: int) -> LinearParts:
-    """Divide a graph whose outputs are linear in ``count`` inputs from number ``first`` on, without constant terms.
+    """Split a graph whose outputs are linear in ``count`` inputs from number ``first`` on, without constant terms.
 
-    Factors that follow one another become one coefficient, and so does a choice between one and nothing.
+    Consecutive factors become one coefficient, and so does a choice between one and zero.
     """
     order = graph.reachable(outputs)
     uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
     sums, known = Graph(), dict[int, int]()
     one, zero = graph.const(1.0), graph.const(0.0)
-    scaled: dict[int, tuple[int, int]] = {}  # of each node that is linear: a factor, and a node of the sums
+    scaled: dict[int, tuple[int, int]] = {}  # for each linear node: a factor, and a node of the sums
 
     def coefficient(node: int) -> int:
         if graph.is_const(node):
@@ -54,7 +54,7 @@ def split_linear(graph: Graph, outputs: Sequence[int], first: int, count: int) -
         return sums.mul(coefficient(factor), base)
 
     def times(node: int, factor: int) -> tuple[int, int]:
-        """Return a product, with factors that nothing else needs taken together."""
+        """Return a product, in which factors that nothing else needs are combined."""
         if uses[node] > 1:
             return factor, value(node)
         before, base = scaled[node]

@@ -1,4 +1,4 @@
-"""Loading of code: from the cache on disk, or compiled now and kept there."""
+"""Load code from the cache on disk, or compile it now and keep it there."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def load_or_compile(
     what: str | None, key: str | None, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] =
     (), target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """Return addresses of functions and what must be kept alive.
+    """Return the addresses of functions and what must be kept alive.
 
     Parameters
     ----------
     what : str or None
-        For messages; None leaves it to the caller to say what failed.
+        For messages; None leaves it to the caller to report what failed.
     key : str or None
-        What the code depends on beside the machine; None keeps it out of the cache.
+        What the code depends on besides the machine; None keeps it out of the cache.
     text : callable
         Returns the LLVM assembly; called only if the code is not in the cache.
     symbols, from_python : tuple of str
@@ -59,9 +59,9 @@ def load_or_compile_own(
     what: str | None, name: str, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """Load or compile code that its name identifies: beside that it depends on the engine's sources only.
+    """Load or compile code that its name identifies: otherwise it depends on the engine's sources only.
 
-    And on the interpreter and NumPy, whose objects it knows.
+    It also depends on the interpreter and NumPy, whose objects it knows.
     """
     key = cache.digest(cache.digest_of_sources(Path(__file__).parent), sys.version, np.__version__, name)
     return load_or_compile(what, key, text, symbols, from_python, target)

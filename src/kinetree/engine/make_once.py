@@ -1,4 +1,4 @@
-"""What is expensive is made once, by one thread at a time, and never while the process is being forked.
+"""Make expensive things once, in one thread at a time, and never while the process is being forked.
 
 A forked process has one thread, and copies of all locks as they were: a lock that another thread
 held would never be released there.  So a fork waits until nothing is being made.
@@ -16,18 +16,17 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 MAKING = threading.RLock()
-"""Held while something is made.  There is only one, so that nobody can wait for another in a circle;
-Python and LLVM's own lock allow only one thread at a time anyway."""
+"""Held while something is made.  There is only one, so that there can be no deadlock; Python and LLVM's own lock allow
+only one thread at a time anyway."""
 
 LONGEST_WAIT = 60.0
-"""Seconds after which a process is forked whatever is being made."""
+"""Seconds after which a process is forked no matter what is being made."""
 
 
 def once(function: Callable[..., T]) -> Callable[..., T]:
-    """Remember results for ever, and compute each only once even if several threads ask at the same time.
+    """Remember results forever, and compute each only once even if several threads ask at the same time.
 
-    With ``lru_cache`` the slower thread would get a result of its own that nothing keeps
-    alive: fatal for addresses.
+    With ``lru_cache`` the slower thread would get a separate result that nothing keeps alive: fatal for addresses.
     """
     known: dict[tuple[Any, ...], T] = {}
 
@@ -43,9 +42,9 @@ def once(function: Callable[..., T]) -> Callable[..., T]:
 
 
 class made_once(Generic[T]):
-    """A property that is made when first asked for and then kept among the object's attributes.
+    """A property that is made on first use and then kept among the object's attributes.
 
-    ``functools.cached_property`` has locks of its own in older versions of Python, and none in newer ones.
+    ``functools.cached_property`` has a lock in older versions of Python, and none in newer ones.
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:
@@ -71,7 +70,7 @@ class made_once(Generic[T]):
 
 
 class _Fork:
-    """Holds the locks while the process is forked: ours, and that of llvmlite if it is loaded."""
+    """Holds the locks while the process is forked: ours, and llvmlite's if it is loaded."""
 
     def __init__(self) -> None:
         self._waited = False

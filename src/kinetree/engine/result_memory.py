@@ -1,4 +1,4 @@
-"""Where large results are put: memory that earlier ones have left, see :mod:`.llvm.kept_memory`."""
+"""Memory for large results: they reuse that of earlier ones, see :mod:`.llvm.kept_memory`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .load_code import load_or_compile_own
 from .make_once import once
 
 LARGE = 1 << 22
-"""Bytes from which on a result is put there."""
+"""Bytes from which a result is put there."""
 
 MOST_KEPT = 1 << 30
-"""Bytes that are kept at most, or a sixteenth of the machine's memory if that is less."""
+"""The most bytes that are kept, or a sixteenth of the machine's memory if that is less."""
 
 _HANDLER_NAME = b"mem_handler"
 
@@ -35,7 +35,7 @@ class _Allocator(ctypes.Structure):
 
 
 def _limit() -> int:
-    """Return how many bytes may be kept; ``KINETREE_POOL`` is ``off``, or a number of megabytes."""
+    """Return how many bytes may be kept; ``KINETREE_POOL`` is ``off`` or a number of megabytes."""
     asked = os.environ.get("KINETREE_POOL", "").strip().lower()
     if asked in ("off", "0"):
         return 0
@@ -43,7 +43,7 @@ def _limit() -> int:
         return int(asked) << 20
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # no such question on this system
+    except (AttributeError, ValueError, OSError):  # this system does not answer that
         return MOST_KEPT // 4
     return min(MOST_KEPT, memory // 16)
 
@@ -81,7 +81,7 @@ def _set_handler() -> Any:
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an array to put a result into; a large one in memory that was used before, if there is some."""
+    """Return an array for a result; a large one in memory that was used before, if there is some."""
     if math.prod(shape) * np.dtype(dtype).itemsize < LARGE or not handler()[0]:
         return np.empty(shape, dtype)
     before = _set_handler()(handler()[1][-1])

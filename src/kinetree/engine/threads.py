@@ -1,10 +1,9 @@
 """A pool of threads that share batches: started once, they wait in machine code.
 
-The caller's own thread takes part.  Whichever thread is free takes the next chunk of the batch, so that
-a thread that wakes late, or shares its processor with something else, only takes fewer
-chunks, and no thread waits for one that has not begun.  Which thread computes a chunk does not
-change its result.  Workers look for new work for a moment before they go to sleep: that takes some 2 microseconds
-from call to work, where a pool in Python takes 30.
+The caller's own thread takes part.  Whichever thread is free takes the next chunk of the batch, so that a thread that
+wakes late, or shares its processor with something else, only takes fewer chunks, and no thread waits for one that has
+not begun.  Which thread computes a chunk does not change its result.  Workers look for new work for a moment before
+they go to sleep: so it takes some 2 microseconds from call to work, compared with 30 for a pool in Python.
 
 There is one pool per process.  While it works for one caller, others compute alone.
 """
@@ -35,14 +34,14 @@ def _code() -> tuple[dict[str, int], Any]:
 
 
 class ThreadPool:
-    """The workers of a process, and the block of memory that they and their callers look at.
+    """The workers of a process, and the block of memory that they share with their callers.
 
     A new pool has neither threads nor machine code: both are made when somebody first asks for threads.
 
     Attributes
     ----------
     address : int
-        Of the block, for as long as the process lives.
+        Address of the block, for as long as the process lives.
     """
 
     def __init__(self) -> None:
@@ -63,7 +62,7 @@ class ThreadPool:
         return self._get("size")
 
     def start(self, workers: int) -> int:
-        """Start so many workers, as far as there are processors for them; return how many to use at most."""
+        """Start workers, as far as there are processors for them; return how many to use at most."""
         symbols, _ = _code()
         work, workers = _WORK(symbols["work"]), min(workers, MAX_WORKERS)
         with self._lock:
@@ -71,35 +70,35 @@ class ThreadPool:
             for k in range(self.size, min(workers, (os.cpu_count() or 1) - 1)):
                 worker = self.address + POOL.at["workers"] + k * WORKER_BYTES
                 _LONG.from_address(worker + WORKER.at["lock"]).value = new_lock()
-                self._set("size", k + 1)  # first, lest an interrupt let two workers share a work area
+                self._set("size", k + 1)  # first, so that an interrupt cannot make two workers share a work area
                 try:
-                    # a Thread object would wait for its beginning, for ever if memory is short
+                    # a Thread object would wait for its start, forever if memory is low
                     _thread.start_new_thread(work, (self.address, worker))
-                except RuntimeError:  # no more threads: those that there are do the work
+                except RuntimeError:  # no more threads: the existing ones do the work
                     self._set("size", k)
                     break
             self._set("asked", max(self._get("asked"), workers))
         return workers
 
     def run(self, job: bytes | ctypes.Array, run: int, workers: int, lanes: int) -> int:
-        """Compute a job with so many workers at most; return whether it is in doubt; see :mod:`.llvm.pool`."""
+        """Compute a job with at most that many workers; return whether a guard rejects a state: :mod:`.llvm.pool`."""
         return int(_RUN_SHARED(self._get("run_shared"))(self.address, job, run, workers, lanes))
 
     def reset(self) -> None:
-        """Begin anew, at the same address: a forked process has none of its parent's threads."""
+        """Start over, at the same address: a forked process has none of its parent's threads."""
         ctypes.memset(self._block, 0, ctypes.sizeof(self._block))
         self._lock = threading.Lock()
         self._set("lock", new_lock())
 
 
 def new_lock() -> int:
-    """Make a lock that is taken."""
+    """Return a lock that is already taken."""
     api = ctypes.pythonapi
     api.PyThread_allocate_lock.restype = _POINTER
     api.PyThread_acquire_lock.argtypes = (_POINTER, ctypes.c_int)
     lock = api.PyThread_allocate_lock()
     if not lock:
-        raise MemoryError("no lock could be made for the threads of a batch")
+        raise MemoryError("no lock could be created for the threads of a batch")
     api.PyThread_acquire_lock(lock, 1)
     return int(lock)
 

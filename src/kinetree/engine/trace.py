@@ -1,4 +1,4 @@
-"""Running a function on nodes instead of numbers: what it leaves behind is a graph."""
+"""Trace a function by running it on nodes instead of numbers: what it leaves behind is a graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trace(
     nested = flatten(function(*vectors))
     leaves: list[Any] = []
     shape = _collect(nested, leaves)
-    if math.prod(shape) != len(leaves):  # machine code would write beside its array
+    if math.prod(shape) != len(leaves):  # machine code would write outside its array
         raise ValueError(f"a traced function returned {len(leaves)} numbers in lists of different lengths")
     return Traced(graph, outputs(graph, leaves), tuple(lengths), shape)
 

@@ -1,7 +1,7 @@
 """From an object file of WebAssembly, as LLVM writes it, to a module that runs.
 
-Nothing else is linked to it, so its addresses and numbers of functions are good as they are.  It lacks memory, a stack,
-and a list of what can be called from outside.
+Nothing else is linked to it, so its addresses and function indices stay as they are.  It lacks memory, a stack, and a
+list of exports.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator
 from .llvm.host import CompilationError
 
 STACK = 1 << 18
-"""Bytes for what functions keep while they run: some thousand numbers at most, two states at a time."""
+"""Bytes for what functions keep while they run: at most a few thousand numbers, two states at a time."""
 
 PAGE = 1 << 16
-"""Memory is given out in so many bytes."""
+"""Memory is allocated in pages of this many bytes."""
 
 _CUSTOM, _TYPE, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT, _CODE, _DATA = 0, 1, 2, 3, 5, 6, 7, 10, 11
 """Sections, by number."""
@@ -28,16 +28,16 @@ _UNDEFINED, _NAMED = 0x10, 0x40
 
 
 def linked(code: bytes, functions: Collection[str]) -> bytes:
-    """Give an object file memory, a stack, and exports: ``memory``, ``heap``, and those of these functions it has."""
+    """Give an object file memory, a stack, and exports: ``memory``, ``heap``, and those ``functions`` that it has."""
     sections = list(_sections(code))
     parts = dict(section for section in sections if section[0] != _CUSTOM)
     missing = set(_imports(parts.pop(_IMPORT, b"\0"))) - _GIVEN
     if missing or set(parts) - {*_ORDER, _COUNT_OF_DATA}:
-        raise CompilationError(f"code for WebAssembly needs what is not there: {sorted(missing)}, {sorted(parts)}")
+        raise CompilationError(f"code for WebAssembly needs what is missing: {sorted(missing)}, {sorted(parts)}")
     end = max((at + size for at, size in _segments(parts.get(_DATA, b"\0"))), default=0)
     heap = -(-(end + STACK) // 16) * 16
     parts[_MEMORY] = b"\1\0" + _number(-(-heap // PAGE) + 1)
-    # the pointer to the stack, which grows downwards from the heap; and the heap, which nobody changes
+    # the pointer to the stack, which grows downwards from the heap; and the heap, which never changes
     parts[_GLOBAL] = b"\2" + b"".join(
         _I32 + changes + _I32_CONST + _number(heap, 6) + _END for changes in (b"\1", b"\0")
     )
@@ -50,7 +50,7 @@ def linked(code: bytes, functions: Collection[str]) -> bytes:
 
 
 class _SectionReader:
-    """Reads a section from its beginning to its end."""
+    """Reads a section from beginning to end."""
 
     def __init__(self, code: bytes, place: int = 0) -> None:
         self.code, self.place = code, place
@@ -59,7 +59,7 @@ class _SectionReader:
         return self.place < len(self.code)
 
     def number(self) -> int:
-        """Read a number of seven bits a byte; signs do not matter here."""
+        """Read a number in seven bits per byte; signs do not matter here."""
         value = shift = 0
         while True:
             byte = self.code[self.place]
@@ -70,7 +70,7 @@ class _SectionReader:
                 return value
 
     def bytes(self) -> bytes:
-        """Read a number of bytes, and as many bytes."""
+        """Read a length, and that many bytes."""
         size = self.number()
         self.place += size
         return self.code[self.place - size : self.place]
@@ -79,7 +79,7 @@ class _SectionReader:
         return self.bytes().decode()
 
     def rest_after_name(self, name: str) -> _SectionReader:
-        """Return what follows a name; nothing behind another name."""
+        """Return what follows a name; nothing after any other name."""
         return self if self.name() == name else _SectionReader(b"")
 
 
@@ -90,7 +90,7 @@ def _sections(code: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _imports(section: bytes) -> Iterator[str]:
-    """Yield the names of what is wanted from outside."""
+    """Yield the names of imports."""
     reader = _SectionReader(section)
     for _ in range(reader.number()):
         reader.name()
@@ -113,7 +113,7 @@ def _segments(section: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _functions(linking: _SectionReader) -> Iterator[tuple[str, int]]:
-    """Yield names and numbers of functions in the table of symbols."""
+    """Yield names and indices of functions in the table of symbols."""
     if linking:
         linking.number()  # version
     while linking:
@@ -132,7 +132,7 @@ def _functions(linking: _SectionReader) -> Iterator[tuple[str, int]]:
 
 
 def _number(value: int, bits: int = 7) -> bytes:
-    """Write a number of seven bits a byte; of a positive one with a sign, six ``bits`` are in the last byte."""
+    """Return a number in seven bits per byte; with a sign, the last byte has six ``bits`` for a positive one."""
     out = bytearray()
     while value >> bits:
         out.append(value & 0x7F | 0x80)

@@ -1,16 +1,17 @@
-"""Graphs as WebAssembly, which browsers run: made by the same generator, from the same text, as machine code.
+"""Graphs as WebAssembly, which browsers run: made by the same generator from the same text as machine code.
 
-LLVM writes an object file for it that lacks no more than memory and a stack.  :func:`module` adds both and says what
-can be called from outside:
+LLVM writes an object file for it that lacks only memory and a stack.  :func:`module` adds both and exports what can be
+called from outside:
 
 ``name(in, out)``
     one state: addresses of consecutive doubles;
 ``name_many(count, in, out)``
-    the same of many states, one after the other, two at a time in the lanes of a vector;
+    the same for many states, one after the other, two at a time in the lanes of a vector;
 ``memory``, ``heap``
-    where all numbers are, and the address from which on nothing else is.
+    where all numbers are, and the address from which memory is free.
 
-There is no fused multiply-add in WebAssembly: bits are those of machine code for processors that have none.
+There is no fused multiply-add in WebAssembly: results equal those of machine code for processors that have none, bit by
+bit.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class WasmFunction:
     name : str
     source : Traced or Stages
     many : bool
-        Whether there is a form for many states, too.
+        Whether there is also a form for many states.
     """
 
     name: str
@@ -61,7 +62,7 @@ class WasmFunction:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many numbers go in, and come out."""
+        """The numbers of inputs and outputs."""
         return sum(self.source.lengths), int(np.prod(self.source.shape))
 
 
@@ -82,10 +83,10 @@ def module(functions: Sequence[WasmFunction]) -> bytes:
 
 
 def _texts(function: WasmFunction, tables: dict[int, tuple[str, np.ndarray]]) -> Iterator[str]:
-    """Yield the parts of a function in LLVM assembly; tables that it looks up are added to those known."""
+    """Yield the parts of a function in LLVM assembly; tables that it looks up are added to the known ones."""
     name, source = function.name, function.source
     if not FUNCTION_NAME.match(name) or name.endswith(MANY):
-        raise ValueError(f"{name!r} is no name of a function")
+        raise ValueError(f"{name!r} is not a valid function name")
     looked_up = source.graph.tables
     for table in looked_up:
         tables.setdefault(id(table), (f"table{len(tables)}", table))
@@ -105,14 +106,14 @@ def _texts(function: WasmFunction, tables: dict[int, tuple[str, np.ndarray]]) ->
 
 
 def _body(name: str, source: Traced | Stages, v: Vectors) -> str:
-    """Write a function of consecutive vectors."""
+    """Return a function of consecutive vectors."""
     if isinstance(source, Traced):
         return inner_function(name, *prepare(source.graph, source.outputs, v.fused), v)
     return step_functions(source, v, name, inner=True)
 
 
 def _add_many(outer: Module, function: WasmFunction) -> None:
-    """Write the loop over pairs of states; the last of an odd number is computed twice, and stored once."""
+    """Write the loop over pairs of states; the last of an odd number is computed twice and stored once."""
     (n_in, n_out), v = function.sizes, PAIRS
     with outer.function(function.name + MANY, {"count": "i32", "in": "ptr", "out": "ptr"}) as f:
         count, given, out = f.args
@@ -137,14 +138,14 @@ def _constant(name: str, table: np.ndarray) -> str:
 
 
 def _object(text: str) -> bytes:
-    """Let LLVM make an object file."""
+    """Return the object file that LLVM makes."""
     llvm = host.binding()
     try:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         target = llvm.Target.from_triple(TRIPLE)
         made = llvm.parse_assembly(text)
-        made.verify()  # a malformed module would take the whole process down
+        made.verify()  # a malformed module would end the whole process
         return bytes(target.create_target_machine(features=FEATURES, opt=2, reloc="static").emit_object(made))
     except RuntimeError as problem:
         raise host.CompilationError(f"no WebAssembly: {next(iter(str(problem).splitlines()), 'LLVM failed')}") from None

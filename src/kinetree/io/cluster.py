@@ -61,7 +61,7 @@ def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) ->
 
 
 def ended_its_processes(problem: BaseException) -> bool:
-    """Tell whether a call failed because every process that tried it ended."""
+    """Return whether a call failed because every process that tried it ended."""
     distributed = sys.modules.get("distributed")
     return isinstance(problem, ProcessesDiedError) or (
         distributed is not None and isinstance(problem, distributed.KilledWorker)

@@ -20,5 +20,5 @@ def interrupts_passed_on() -> Iterator[None]:
 
 
 def are_interrupts_passed_on() -> bool:
-    """Tell whether an interrupt is to be raised again."""
+    """Return whether an interrupt is to be raised again."""
     return _PASSED_ON.get()

@@ -37,7 +37,7 @@ def as_path(given: Any, what: str) -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether there is such a folder; False for impossible names, for which the system raises errors."""
+    """Return whether there is such a folder; False for impossible names, for which the system raises errors."""
     try:
         return path.is_dir()
     except OSError:
@@ -45,7 +45,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether there is such a file; False for impossible names."""
+    """Return whether there is such a file; False for impossible names."""
     try:
         return path.is_file()
     except OSError:

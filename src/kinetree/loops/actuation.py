@@ -216,7 +216,7 @@ def _chosen(model: Model, wanted: Sequence[str] | str | None) -> list[tuple[str,
         motors = [j for j in model.joints if j.actuated and not j.mimic]
         return [(model.v_names[k], k) for j in motors for k in range(j.v_slice.start, j.v_slice.stop)]
     if isinstance(wanted, str):
-        raise OptionError(f"actuators is a list of names, or 'joints' for all; for a single one write [{wanted!r}]")
+        raise OptionError(f"actuators is a list of names, or 'joints' for all; for a single one, write [{wanted!r}]")
     found: list[tuple[str, Actuator | int]] = []
     for name in wanted:
         if name in own:

@@ -17,7 +17,7 @@ def sliding_freedoms(kind: JointKind) -> int:
 
 
 def is_held_at_origin(joint: Joint) -> bool:
-    """Tell whether a joint holds its body at the body's origin; a free joint does not hold it anywhere."""
+    """Return whether a joint holds its body at the body's origin; a free joint does not hold it anywhere."""
     return sliding_freedoms(joint.kind) < (2 if joint.parent == BASE else 3)
 
 

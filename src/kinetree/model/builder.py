@@ -105,15 +105,15 @@ class ModelBuilder(DriveBuilder):
         numbers = floats([properties.mass, *properties.com, *properties.inertia], f"body {name!r}: mass properties")
         largest = float(np.max(np.abs(numbers)))
         if LARGEST < largest < math.inf:
-            raise ModelError(f"body {name!r}: mass properties of {largest:g}; the limit is {LARGEST:g}")
+            raise ModelError(f"body {name!r}: mass properties of {largest:g} exceed the limit of {LARGEST:g}")
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
                 raise ModelError(message)
-            self._oddity(message + ("; strict=False takes it with a warning" if self.strict else ""))
+            self._oddity(message + ("; strict=False accepts it with a warning" if self.strict else ""))
 
     def _oddity(self, message: str) -> None:
-        """Report something that real-world files may contain but a mechanism should not."""
+        """Report something that real-world files may contain but a mechanism should not have."""
         if self.strict:
             raise ModelError(message)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
@@ -321,7 +321,7 @@ class ModelBuilder(DriveBuilder):
         self, name: str, predecessor: str, successor: str, joint: JointKind, *, placement: Pose | Any = None,
         seat: Pose | Any = None, **data: Unpack[JointData],
     ) -> Self:  # fmt: skip
-        """Close a loop with a joint between two bodies that have joints of their own already.
+        """Close a loop with a joint between two bodies that already have joints.
 
         Parameters
         ----------
@@ -462,7 +462,7 @@ class ModelBuilder(DriveBuilder):
         if not roots:
             raise ModelError(
                 f"robot {self.name!r} has no root: its joints form a closed loop "
-                f"({', '.join(list(self._joints)[:6])}, ...); say which body is the base"
+                f"({', '.join(list(self._joints)[:6])}, ...); name the body that is the base"
             )
         if len(roots) > 1:
             raise ModelError(
@@ -570,7 +570,7 @@ def _check_unique_frames(frames: list[Frame]) -> None:
 
 
 def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
-    """Make every follower refer to a joint that has a coordinate of its own; each link of a chain is visited once."""
+    """Make every follower refer to a joint with a coordinate; each link of a chain is visited once."""
     by_name = {j.name: j for j in joints}
     settled: dict[str, Mimic] = {}
     for joint in joints:

@@ -26,7 +26,7 @@ def named(model: Model, name: str) -> np.ndarray:
     q = neutral(model)
     for joint, position in found[name].positions:
         own = model.joints[model.joint_index[joint]] if joint in model.joint_index else None
-        if own is not None and own.nq == len(position):  # followers have no coordinates of their own
+        if own is not None and own.nq == len(position):  # followers have no coordinates
             q[own.q_slice] = position
     return q
 
@@ -66,7 +66,7 @@ def random(model: Model, generator: np.random.Generator, batch: tuple[int, ...] 
 
 
 def within_limits(model: Model, q: np.ndarray, slack: float = 0.0) -> np.ndarray:
-    """Tell whether configurations are within the position limits of all joints: booleans (...)."""
+    """Return whether configurations are within the position limits of all joints: booleans (...)."""
     within = np.isfinite(q).all(axis=-1)
     for joint, link in zip(model.joints, model.links, strict=True):
         own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]

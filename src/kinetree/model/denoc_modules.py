@@ -14,7 +14,7 @@ from ..errors import ModelError, UnknownNameError
 from .tree import BASE, Model
 
 ALIKE = ("numbers", "architecture")
-"""How modules can be equal."""
+"""Ways in which modules can be equal."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -
 def automatic(tree: Model) -> list[list[int]]:
     """Return the longest serial chains: a new module starts at the base and wherever the tree branches.
 
-    A floating base is a module of its own, as M_0 in the sources.
+    A floating base is a separate module, like M_0 in the sources.
     """
     groups: list[list[int]] = []
     group_of: dict[int, int] = {}
@@ -85,9 +85,9 @@ def automatic(tree: Model) -> list[list[int]]:
 def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tuple[int, ...], ...]:
     """Return groups of two or more equal modules, as indices into ``parts``.
 
-    By ``"architecture"``, modules are equal that have the same kinds of joints in the same order, so that the same
-    steps compute them; by ``"numbers"``, also the same masses, rotors and springs, and the same placements of all
-    joints but the first: where a module is mounted, and what it carries, does not count.
+    With ``"architecture"``, modules are equal if they have the same kinds of joints in the same order, so that the same
+    steps compute them; with ``"numbers"``, they must also have the same masses, rotors and springs, and the same
+    placements of all joints except the first: where a module is mounted, and what it carries, does not count.
     """
     if by not in ALIKE:
         raise UnknownNameError("way to compare modules", by, ALIKE)
@@ -99,7 +99,7 @@ def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tupl
 
 
 def _own(tree: Model, k: int, numbers: bool, first: bool) -> Hashable:
-    """Return what distinguishes a link: the kind of its joint, and if asked its numbers."""
+    """Return what distinguishes a link: the kind of its joint and, if requested, its numbers."""
     link, joint = tree.links[k], tree.joints[k]
     if not numbers:
         return joint.kind, link.follows

@@ -36,7 +36,7 @@ class DriveBuilder(ExplainsArguments):
         self._couplings: dict[str, JointCoupling] = {}
 
     def _oddity(self, message: str) -> None:
-        """Report something that does no harm but is more likely a mistake."""
+        """Report something harmless that is likely a mistake."""
         raise NotImplementedError
 
     def tendon(

@@ -54,7 +54,7 @@ _MOVING: dict[str, tuple[tuple[int, int], ...]] = {
     "XZ": ((1, 0), (-1, -1)),
 }
 
-# Shah section 3.4.5: what the first and the last axis of a sequence ask for
+# Shah section 3.4.5: what the first and the last axis of a sequence require
 _BEFORE: dict[str, tuple[int, int] | None] = {"X": (0, 1), "Y": None, "Z": None}
 _AFTER: dict[str, tuple[int, int] | None] = {"X": (-1, -1), "Y": (1, 0), "Z": None}
 

@@ -36,7 +36,7 @@ RULES = ("minimum_dof", "shortest")
 
 
 class GraphError(ModelError):
-    """Raised if bodies and joints do not form a mechanism; ``subject`` is the joint or body in question."""
+    """Bodies and joints do not form a mechanism; ``subject`` is the joint or body in question."""
 
     def __init__(self, message: str, subject: str) -> None:
         super().__init__(message)
@@ -88,7 +88,7 @@ class Spanning(NamedTuple):
 
 
 def inverse(pose: Pose) -> Pose:
-    """Swap parent and child, without negative zeros."""
+    """Return the inverse, with parent and child swapped and without negative zeros."""
     if pose.is_identity:
         return Pose()
     back = pose.inverse()
@@ -116,8 +116,8 @@ def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: s
     ends = [end for end in (draft.child, draft.parent) if end != root and masses[end].mass > 0.0]
     if not ends:
         raise GraphError(
-            f"joint {draft.name!r} cannot be cut: it has more than geometry, so that one of its bodies must be "
-            f"split, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
+            f"joint {draft.name!r} cannot be cut: it has more than geometry, so one of its bodies must be split, "
+            f"but neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
             "another joint",
             draft.name,
         )
@@ -136,7 +136,7 @@ def why_uncuttable(joints: Iterable[Draft], coupled: Mapping[str, str] | None = 
 
 
 def can_close(kind: JointKind) -> bool:
-    """Tell whether a kind defines its constraints; a user's own joint may not."""
+    """Return whether a kind defines its constraints; a user's own joint may not."""
     own = kind.kind if isinstance(kind, Reversed) else kind
     return type(own).constraints is not JointKind.constraints
 
@@ -151,7 +151,7 @@ def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
     if draft.name in leaders:
         return f"is mimicked by joint {leaders[draft.name]!r}"
     if not can_close(draft.kind):
-        return f"is a {draft.kind.name} joint, which does not say what it forbids"
+        return f"is a {draft.kind.name} joint, which does not define what it forbids"
     return "is actuated" if data["actuated"] and draft.kind.nv and not draft.kind.only_closes else None
 
 
@@ -206,7 +206,7 @@ def check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
 
 def _named_cuts(joints: Sequence[Draft], cuts: Sequence[str] | None) -> set[str]:
     if isinstance(cuts, str):
-        raise ModelError(f"cuts is a list of names of joints; for a single one write [{cuts!r}]")
+        raise ModelError(f"cuts is a list of joint names; for a single one, write [{cuts!r}]")
     known = [d.name for d in joints]
     for name in cuts or ():
         if name not in known:
@@ -253,19 +253,19 @@ def _check_reach(
     if hanging:
         cut = ", ".join(repr(d.name) for d in joints if d.name in named)
         raise GraphError(
-            f"cutting {cut} leaves {_list(hanging)} hanging: nothing connects it to the base {root!r}; cut "
+            f"cutting {cut} leaves {_list(hanging)} unsupported: nothing connects it to the base {root!r}; cut "
             "joints of loops only, one for each loop",
             next(d.name for d in joints if d.name in named),
         )
     raise GraphError(
-        f"{_list(lost)} is held by {_bodiless(joints)} only, and these cannot carry a body: join it by a free "
-        "joint that leaves it all its freedom",
+        f"{_list(lost)} is held by {_bodiless(joints)} only, which cannot carry a body: join it by a free "
+        "joint, which leaves it all its freedom",
         lost[0],
     )
 
 
 def _bodiless(joints: Sequence[Draft]) -> str:
-    """Name the joints that cannot carry a body."""
+    """Return the names of joints that cannot carry a body."""
     names = {"distance rods" if isinstance(d.kind, Distance) else f"{d.kind.name} joints" for d in joints
              if d.kind.only_closes}  # fmt: skip
     return ", ".join(sorted(names))
@@ -374,8 +374,8 @@ def checked_loops(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
             continue
         if one.kind == other.kind:
             warnings.warn(
-                f"loops {one.name!r} and {other.name!r} are the same joint twice: the second holds nothing that the "
-                "first does not, and leaves open how they share forces; leave one of them out",
+                f"loops {one.name!r} and {other.name!r} are the same joint twice: the second adds no constraint, and "
+                "leaves open how they share forces; leave one of them out",
                 ModelWarning,
                 stacklevel=callers_level(),
             )

@@ -1,8 +1,8 @@
 """The numbers of a joint besides its geometry: one row each, used wherever joints are built, read, changed or shown.
 
 A new number is a row of :class:`JointNumbers` and a keyword of :class:`JointData`.  The builder, Denavit-Hartenberg
-tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files
-(``python tools/schema.py``) and the pages take it from here; its effect on the motion is a law in ``algorithms`` or
+tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files (``python
+tools/schema.py``) and the documentation take it from here; its effect on the motion is a law in ``algorithms`` or
 ``simulation``.
 """
 
@@ -79,7 +79,7 @@ class JointField:
     said, noun : str
         Its name in messages about its value, and about joints that have it, with a plural in s.
     has : str
-        Says in words that a joint has it, and so has more than geometry and is not cut.
+        Words for a joint that has it, and so has more than geometry and is not cut.
     label : str
         Word before it in descriptions.
     parameter : bool
@@ -127,7 +127,7 @@ class JointField:
         return tuple(kind.neutral()) if self.default is None else (self.default,) * self.count(kind)
 
     def is_usual(self, kind: JointKind, values: Sequence[float]) -> bool:
-        """Tell whether numbers are the default and can be left out."""
+        """Return whether numbers are the default and can be left out."""
         return not values or all(x == y for x, y in zip(values, self.usual(kind), strict=True))
 
     def felt(self, joint: Any) -> Floats:
@@ -367,12 +367,12 @@ def per_freedom(
 
 
 def like_degrees(angle: object) -> bool:
-    """Tell whether an angle that should be in radians is more likely in degrees."""
+    """Return whether an angle that should be in radians is more likely in degrees."""
     return isinstance(angle, (int, float)) and TWO_TURNS < abs(angle) <= LARGEST_DEGREES
 
 
 def doubtful_limits(kind: JointKind, data: Mapping[str, Any]) -> str | None:
-    """Say which limit of a joint is more likely in degrees, or return None; a huge number means no limit."""
+    """Return which limit of a joint is more likely in degrees, or None; a huge number means no limit."""
     sides = [data.get(key) for key in ("lower", "upper")]
     pairs = [side if isinstance(side, (list, tuple, np.ndarray)) else [side] * kind.nq for side in sides]
     for unit, *both in zip(kind.q_units, *pairs, strict=False):

@@ -91,7 +91,7 @@ class MassProperties:
         Parameters
         ----------
         mass : float
-            Mass in kg; with a unit, ``"200 g"``, in others.
+            Mass in kg, or with a unit: ``"200 g"``.
         com : array_like
             Center of mass in body coordinates.
         inertia : array_like
@@ -227,8 +227,8 @@ class MassProperties:
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
         moments = np.linalg.eigvalsh(self.inertia_matrix)
-        # What rounding explains is not a problem: of the numbers themselves, and of moving them from a
-        # far origin to the center of mass, where nearly all of a point mass's inertia cancels.
+        # What rounding explains is not a problem: rounding of the numbers themselves, and of moving
+        # them from a far origin to the center of mass, where nearly all of a point mass's inertia cancels.
         with np.errstate(over="ignore"):
             lever = self.mass * float(np.dot(self.com, self.com))
         slack = 1e-9 * max(abs(moments[0]), abs(moments[2])) + 1e-13 * lever
@@ -334,8 +334,8 @@ class GroupedMass(MassProperties):
     def require_writable(self, body: str) -> None:
         """Refuse to be written as mass, center and inertia of a real body."""
         raise UnsupportedError(
-            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body; robot files have no "
-            "words for that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
+            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body; robot files cannot "
+            "express that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
         )
 
 

@@ -23,7 +23,7 @@ NO_NUMBERS = "USMmc"
 """Kinds of arrays that convert to floats only by a guess: text, dates, complex numbers."""
 
 UNIT_TOLERANCE = 1e-6
-"""How far the length of a quaternion may be off 1, in states and files."""
+"""How far the length of a quaternion may differ from 1, in states and files."""
 
 
 SYMBOLIC = ("sympy", "casadi", "jax", "jaxlib")
@@ -187,7 +187,7 @@ class Pose:
         return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
 
     def inverse(self) -> Pose:
-        """Swap parent and child."""
+        """Return the inverse, with parent and child swapped."""
         m = self.rotation.T
         p = -(m @ self.position)
         return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))

@@ -76,7 +76,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
 
 
 def _halves(model: Model) -> dict[int, tuple[int, Pose]]:
-    """Return the bodies that are halves of others (:func:`kinetree.model.graph.split`), these, and poses on them."""
+    """Return bodies that are halves of others (:func:`kinetree.model.graph.split`), those others, and poses on them."""
     found = {}
     for loop in model.loops:
         here, there = loop.predecessor, loop.successor
@@ -126,7 +126,7 @@ def _draft(loop: Loop, names: dict[int, str], on: dict[int, Pose]) -> Draft:
 
 
 def _without_needless_frames(model: Model) -> Model:
-    """Leave out the frames of joints and bodies that exist implicitly."""
+    """Return the frames without those of joints and bodies, which exist implicitly."""
     usual = {Frame(j.name, i) for i, j in enumerate(model.joints)} | {
         Frame(b.name, i) for i, b in enumerate(model.bodies)
     }

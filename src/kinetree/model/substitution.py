@@ -30,7 +30,7 @@ Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
-"""How many numbers a property consists of; properties not listed have one number, or one per degree of freedom."""
+"""How many numbers a property consists of; properties that are not listed have one, or one per degree of freedom."""
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -72,7 +72,7 @@ class Substitution:
 
     @cached_property
     def scalars(self) -> list[Any]:
-        """All scalars put in that are not plain numbers, each once, in the order given."""
+        """All substituted scalars that are not plain numbers, each once, in the order given."""
         found: dict[int, Any] = {}
         whole = {"": {"gravity": self.gravity or ()}}
         flat = {"": self.parameters}, {"": self.symbols}
@@ -104,7 +104,7 @@ class Substitution:
         return replace(model, bodies=tuple(bodies), joints=tuple(joints))
 
     def tree(self, model: Model, convert: Convert, *, everything: bool = False) -> Model:
-        """Return a model with the scalars put in, each passed to ``convert``; with ``everything`` all numbers are, too.
+        """Return a model with substituted scalars, each passed to ``convert``; with ``everything``, all numbers are.
 
         Exact zeros stay zeros, so that they are skipped as in any model.
         """

@@ -39,8 +39,8 @@ class Body:
     name : str
     mass_properties : MassProperties
     added : ArticulatedInertia or None
-        Additional resistance to accelerations, in body coordinates: springs and dampers against the world that a step
-        treats implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
+        Additional resistance to accelerations, in body coordinates: springs and dampers to the world that a step treats
+        implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
     """
 
     name: str
@@ -125,12 +125,12 @@ class Joint(JointNumbers[Floats], _Seated):
 
     @property
     def nq(self) -> int:
-        """Number of coordinates of its own (0 for a follower)."""
+        """Number of its coordinates (0 for a follower)."""
         return 0 if self.mimic else self.kind.nq
 
     @property
     def nv(self) -> int:
-        """Number of degrees of freedom of its own (0 for a follower)."""
+        """Number of its degrees of freedom (0 for a follower)."""
         return 0 if self.mimic else self.kind.nv
 
     @property
@@ -401,14 +401,14 @@ class Model:
         return replace(self, loops=(), couplings=())
 
     def frame(self, name: str) -> Frame:
-        """Look up a frame; the error for an unknown name suggests the nearest."""
+        """Return a frame by name; the error for an unknown name suggests the nearest."""
         try:
             return self.frame_table[name]
         except (KeyError, TypeError):
             raise UnknownNameError("body or frame", name, self.frame_table) from None
 
     def joint(self, name: str) -> Joint:
-        """Look up a joint; the error for an unknown name suggests the nearest."""
+        """Return a joint by name; the error for an unknown name suggests the nearest."""
         try:
             return self.joints[self.joint_index[name]]
         except (KeyError, TypeError):
@@ -451,13 +451,13 @@ class Model:
 
     @cached_property
     def independent(self) -> Model:
-        """The same tree with a coordinate of its own for every follower."""
+        """The same tree with a separate coordinate for every follower."""
         if not self.has_followers:
             return self
         return self.with_joints(replace(j, mimic=None) for j in self.joints)
 
     def with_joints(self, joints: object) -> Model:
-        """Return a copy with other joints, whose coordinates are numbered anew."""
+        """Return a copy with other joints, whose coordinates are renumbered."""
         return replace(self, joints=lay_out(tuple(joints)))  # type: ignore[arg-type]
 
     @cached_property
@@ -525,7 +525,7 @@ def _effective_friction(tree: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:
-    """Give every joint its place in ``q`` and ``v``."""
+    """Return the joints with their places in ``q`` and ``v``."""
     placed, iq, iv = [], 0, 0
     for joint in joints:
         placed.append(replace(joint, q_slice=slice(iq, iq + joint.nq), v_slice=slice(iv, iv + joint.nv)))

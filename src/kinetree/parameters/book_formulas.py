@@ -126,7 +126,7 @@ def _shown(x: Any) -> str:
 
 
 def _is_one(text: str) -> bool:
-    """Tell whether a text is not a sum, except within brackets."""
+    """Return whether a text is not a sum, except within brackets."""
     depth = 0
     for at, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")

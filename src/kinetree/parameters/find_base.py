@@ -198,6 +198,6 @@ def _as_meant(matrix: Array) -> Array:
 
 
 def _within(changes: Array, others: Array) -> bool:
-    """Tell whether changes are in the span of others."""
+    """Return whether changes are in the span of others."""
     basis, own = span(others), span(changes)
     return bool(np.abs(own - basis @ (basis.T @ own)).max(initial=0.0) < SAME)

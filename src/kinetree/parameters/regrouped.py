@@ -123,7 +123,7 @@ def _carried(model: Model, i: int) -> list[int]:
 
 
 def _other_points_matter(model: Model, i: int, ten: Array) -> bool:
-    """Tell whether accelerations of points other than the origin are needed; if not, Euler's equations cost less."""
+    """Return whether accelerations of points other than the origin are needed; if not, Euler's equations cost less."""
     return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
         any(model.joints[k].placement.translation) for k in model.children[i]
     )

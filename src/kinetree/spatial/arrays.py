@@ -48,30 +48,30 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
 
 
 def _reason(value: Any, problem: Exception) -> str:
-    """Explain why something is not an array of numbers, in our words instead of NumPy's."""
+    """Return why something is not an array of numbers, in our words instead of NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
     if isinstance(value, Mapping):
         names = ", ".join(map(repr, list(value)[:3]))
-        return f"it is a mapping ({names}); give all numbers in order, as robot.q_names and robot.v_names tell it"
+        return f"it is a mapping ({names}); give all numbers in the order of robot.q_names or robot.v_names"
     item = value
     while isinstance(item, (list, tuple, np.ndarray)) and np.size(item):
         item = item.item(0) if isinstance(item, np.ndarray) else item[0]
     if item is None or isinstance(item, (str, bytes)):
-        return "there is None in it" if item is None else f"there is text in it, {item!r}"
+        return "it contains None" if item is None else f"it contains text, {item!r}"
     if hasattr(item, "scalar_functions"):
         return (
-            "its values are traced, to be compiled, and a robot's methods compute with numbers: add a controller such "
+            "its values are traced for compilation, but a robot's methods compute with numbers: add a controller such "
             "as GravityCompensation() to the law, or let plain Python do it, control.from_function()"
         )
     library = type(item).__module__.partition(".")[0].removesuffix("lib")
     if library in ("jax", "casadi", "sympy"):
-        return f"there are symbols of {library} in it; kinetree.symbolic.function(robot, name, {library!r}) takes those"
+        return f"it contains symbols of {library}; kinetree.symbolic.function(robot, name, {library!r}) takes those"
     return str(problem)
 
 
 def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
-    """Find the common batch of several arrays, each with its number of trailing axes."""
+    """Return the common batch of several arrays, each with its number of trailing axes."""
     shapes = {name: a.shape[: a.ndim - trailing] for name, (a, trailing) in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())
@@ -81,7 +81,7 @@ def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Tell whether entries may share memory, as those of ``as_strided`` arrays can."""
+    """Return whether entries may share memory, as those of ``as_strided`` arrays can."""
     if array.flags.forc or not array.size:
         return False
     reached = array.itemsize
@@ -102,7 +102,7 @@ def split(array: np.ndarray) -> list[Scalar]:
 
 
 def flatten(value: Any) -> Any:
-    """Turn what an algorithm returns into nested lists of scalars."""
+    """Return the result of an algorithm as nested lists of scalars."""
     if isinstance(value, (Motion, Force, Vec3)):
         return list(value)
     if isinstance(value, Transform):
@@ -115,7 +115,7 @@ def flatten(value: Any) -> Any:
 
 
 def pack(value: Any, batch: Shape) -> np.ndarray:
-    """Turn nested lists of scalars into an array with the batch axes in front."""
+    """Return nested lists of scalars as an array with the batch axes in front."""
     nested = flatten(value)
     shape = _shape(nested)
     scalars = list(leaves(nested))
@@ -150,7 +150,7 @@ def cross_matrix(a: ArrayLike) -> np.ndarray:
 
 
 def quaternions_of(matrices: np.ndarray) -> np.ndarray:
-    """Find the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
+    """Return the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
     entries = Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
     with np.errstate(invalid="ignore"):  # NaN and infinity are passed on
         found = np.stack(quaternion_of(entries), axis=-1)

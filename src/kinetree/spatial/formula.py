@@ -1,4 +1,4 @@
-"""Formulas in symbols that have no value yet, as scalars: ``d3``, ``sqrt(b**2 + d6**2)``, ``-pi/2``.
+"""Formulas as scalars, with symbols that have no value yet: ``d3``, ``sqrt(b**2 + d6**2)``, ``-pi/2``.
 
 A robot may have such scalars in place of its numbers.  Whatever can be computed with symbols is: a formula can be
 evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi).  Where a number is needed, a
@@ -27,7 +27,7 @@ SIXTHS = (1.0, math.sqrt(3) / 2, 0.5, 0.0, -0.5, -math.sqrt(3) / 2, -1.0, -math.
 """Cosines of multiples of 30 degrees, correctly rounded; ``cos`` of a rounded multiple of pi is slightly off."""
 
 SAME_ANGLE = 1e-12
-"""How far an angle may be off such a multiple, as a fraction of 30 degrees."""
+"""How far an angle may be from such a multiple, as a fraction of 30 degrees."""
 
 _ATOM, _POWER, _PRODUCT, _SUM = 4, 3, 2, 1
 """Precedence of operators."""
@@ -67,7 +67,7 @@ class ScalarFormula:
     # ---------------------------------------------------------------- values
 
     def evaluate(self, values: Mapping[str, Scalar]) -> Scalar:
-        """Return the formula with scalars put in for some of its symbols; a plain number if no symbol is left."""
+        """Return the formula with scalars substituted for some of its symbols; a plain number if no symbol is left."""
         found = _evaluated(self, values, {})
         return found if not isinstance(found, ScalarFormula) or found.symbols else float(found)
 
@@ -77,7 +77,7 @@ class ScalarFormula:
         return float(_evaluated(self, {PI: math.pi}, {}))
 
     def _sympy_(self) -> Any:
-        """Return the SymPy expression, for ``sympify``: symbols are real, numbers are what their decimals say."""
+        """Return the SymPy expression, for ``sympify``: symbols are real, numbers equal their decimals."""
         sympy = importlib.import_module("sympy")
         values = {name: sympy.Symbol(name, real=True) for name in self.symbols} | {PI: sympy.pi}
         return _evaluated(self, values, {}, lambda x: sympy.Rational(repr(float(x))))
@@ -195,7 +195,7 @@ def symbols_among(scalars: Iterable[Any]) -> tuple[str, ...]:
 
 
 def power(base: Scalar, exponent: Scalar) -> Scalar:
-    """Return a power over any scalar: whole exponents by products, halves by roots, others by logarithms."""
+    """Return a power over any scalar: integer exponents by products, halves by roots, others by logarithms."""
     if isinstance(base, ScalarFormula) or isinstance(exponent, ScalarFormula):
         return base**exponent
     if isinstance(exponent, (int, float)):
@@ -348,7 +348,7 @@ def _is(x: Any, number: float) -> bool:
 def _evaluated(
     x: Any, values: Mapping[str, Any], known: dict[int, Any], change: Callable[[float], Any] | None = None
 ) -> Any:
-    """Return a formula or number with scalars put in; a part that occurs several times is evaluated once."""
+    """Return a formula or number with scalars substituted; a part that occurs several times is evaluated once."""
     if not isinstance(x, ScalarFormula):
         return x if change is None else change(x)
     if id(x) in known:
@@ -358,7 +358,7 @@ def _evaluated(
     else:
         parts = [_evaluated(p, values, known, change) for p in x.parts]
         if x.kind == "**" and isinstance(x.parts[1], float):
-            parts[1] = x.parts[1]  # kept a float: power() recognizes whole exponents by it
+            parts[1] = x.parts[1]  # kept a float: this is how power() recognizes integer exponents
         if x.kind == "neg":
             found = -parts[0]
         elif all(isinstance(p, (int, float)) for p in parts):
@@ -374,7 +374,7 @@ def _evaluated(
 
 
 def _written(x: Any, outer: int) -> str:
-    """Write a formula in the syntax of Python and of SYMORO files, with only the parentheses that are needed."""
+    """Return a formula in the syntax of Python and of SYMORO files, with only the parentheses that are needed."""
     if not isinstance(x, ScalarFormula):
         text = repr(x)
         text = text[:-2] if text.endswith(".0") else text

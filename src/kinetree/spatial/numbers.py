@@ -1,4 +1,4 @@
-"""Checks of the numbers that users give: whatever is not one raises an error of ours."""
+"""Checks of the numbers that users give: anything that is not a number raises one of our errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def real_numbers(
     name : str or Setting
         What they are, for messages.
     count : int, optional
-        How many there must be; without it, one number or a row of any length is taken as given.
+        How many there must be; if left out, one number or a row of any length is accepted.
     positive : bool
         Whether they must be more than zero.
     infinite : bool
@@ -129,7 +129,7 @@ def _as_real(given: Any) -> float | None:
 
 
 def is_unknown(value: Any) -> bool:
-    """Tell whether a number is not known yet: a node of a graph, an array over a batch, or a list of such."""
+    """Return whether a number is not known yet: a node of a graph, an array over a batch, or a list of such."""
     if isinstance(value, list):
         return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
     return hasattr(value, "scalar_functions")

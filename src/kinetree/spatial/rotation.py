@@ -20,19 +20,19 @@ class RotationLike(Protocol):
     """The interface of all rotations."""
 
     def apply(self, v: Vec3) -> Vec3:
-        """Turn child components into parent components."""
+        """Return child components as parent components."""
         ...
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Turn parent components into child components."""
+        """Return parent components as child components."""
         ...
 
     def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
-        """Compute ``R S R^T``."""
+        """Return ``R S R^T``."""
         ...
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """Compute ``R M R^T``."""
+        """Return ``R M R^T``."""
         ...
 
     def matrix(self) -> Matrix3:
@@ -64,15 +64,15 @@ class AxisRotation:
         return Vec3(c * v.x - s * v.y, c * v.y + s * v.x, v.z)
 
     def apply(self, v: Vec3) -> Vec3:
-        """Turn child components into parent components."""
+        """Return child components as parent components."""
         return self._turn(v, self.s)
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Turn parent components into child components."""
+        """Return parent components as child components."""
         return self._turn(v, -self.s)
 
     def conjugate_symmetric(self, m: Symmetric3) -> Symmetric3:
-        """Compute ``R S R^T`` in 8 multiplications: the 2x2 block across the axis needs only 4."""
+        """Return ``R S R^T`` with 8 multiplications: the 2x2 block across the axis needs only 4."""
         c, s = self.c, self.s
 
         def block(a: Scalar, b: Scalar, d: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -90,7 +90,7 @@ class AxisRotation:
         return Symmetric3(xx, xy, c * m.xz - s * m.yz, yy, c * m.yz + s * m.xz, m.zz)
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """Compute ``R M R^T`` in 12 multiplications: the 2x2 block across the axis needs only 4 (Shah eq. A.7)."""
+        """Return ``R M R^T`` with 12 multiplications: the 2x2 block across the axis needs only 4 (Shah eq. A.7)."""
         c, s, o = self.c, self.s, self.axis
         i, j = (o + 1) % 3, (o + 2) % 3
         rows = [list(row) for row in m.rows]
@@ -146,21 +146,21 @@ class MatrixRotation:
         )
 
     def apply(self, v: Vec3) -> Vec3:
-        """Turn child components into parent components."""
+        """Return child components as parent components."""
         return self.m @ v
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Turn parent components into child components."""
+        """Return parent components as child components."""
         return self.m.T @ v
 
     def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
-        """Compute ``R S R^T``, the upper triangle only."""
+        """Return ``R S R^T``; only the upper triangle is computed."""
         r0, r1, r2 = self.m.rows
         s0, s1, s2 = s @ r0, s @ r1, s @ r2
         return Symmetric3(r0.dot(s0), r0.dot(s1), r0.dot(s2), r1.dot(s1), r1.dot(s2), r2.dot(s2))
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """Compute ``R M R^T``."""
+        """Return ``R M R^T``."""
         return self.m.times(m).times(self.m.T)
 
     def matrix(self) -> Matrix3:

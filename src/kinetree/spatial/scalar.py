@@ -157,11 +157,11 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 _DIGITS = np.arange(8192.0)[:, None]
-"""Digits to base 8192, looked up by numbers with fractions: four of them make a whole number of 52 bits."""
+"""Digits to base 8192, looked up by numbers with fractions: four of them make an integer of 52 bits."""
 
 
 def floor(x: Scalar) -> Scalar:
-    """Return the largest whole number that is not above x.
+    """Return the largest integer that is not above x.
 
     Graphs have no node for it, so it is looked up in a table, which ignores the fraction of a row.
     """
@@ -177,7 +177,7 @@ def floor(x: Scalar) -> Scalar:
 
 
 def can_gather(x: Scalar) -> bool:
-    """Tell whether a scalar can look up rows of a table with :func:`gather`."""
+    """Return whether a scalar can look up rows of a table with :func:`gather`."""
     return hasattr(_library(x), "gather")
 
 

@@ -57,7 +57,7 @@ def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Arra
         raise ShapeError(f"along has {s.shape[-1]} columns and resisted_by {t.shape[-1]}; both need the same number")
     tt = np.swapaxes(t, -1, -2)
     return np.asarray(
-        _solved(tt @ s, tt @ a[..., None], "no part along one lies in the other: T^T S is singular")[..., 0]
+        _solved(tt @ s, tt @ a[..., None], "the vector cannot be resolved along S against T: T^T S is singular")[..., 0]
     )
 
 
@@ -76,7 +76,7 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
     """
     e = _independent(basis, "basis")
     et = np.swapaxes(e, -1, -2)
-    return np.asarray(np.swapaxes(_solved(et @ e, et, "the basis depends on itself"), -1, -2))
+    return np.asarray(np.swapaxes(_solved(et @ e, et, "the columns of the basis depend on one another"), -1, -2))
 
 
 def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:

@@ -1,8 +1,8 @@
 """Numbers with their first and second time derivatives, over any scalar.
 
 A motion is written once, as a position; evaluated at the jet ``(t, 1, 0)`` it also gives velocity and acceleration,
-exact but for rounding.  The three parts may be floats,
-arrays or nodes of the engine's graph, so that derivatives are compiled like everything else.
+exact except for rounding.  The three parts may be floats, arrays or nodes of the engine's graph, so that derivatives
+are compiled like everything else.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _condition(given: Any) -> Any:
 
 
 def as_jet(x: Any) -> Jet:
-    """Return a jet as it is, and a constant as a jet that does not move."""
+    """Return a jet as it is, and a constant as a jet with zero derivatives."""
     return x if isinstance(x, Jet) else Jet(x)
 
 

@@ -23,23 +23,23 @@ class Transform:
         self.rotations, self.translation = tuple(rotations), translation
 
     def __matmul__(self, inner: Transform) -> Transform:
-        """Chain: first ``inner``'s child to its parent, then on to ours."""
+        """Return the chained transform: first ``inner``'s child to its parent, then on to ours."""
         return Transform(self.rotations + inner.rotations, self.translation + self.rotate(inner.translation))
 
     def rotate(self, v: Vec3) -> Vec3:
-        """Turn components of a free vector from child to parent."""
+        """Return a free vector's child components as parent components."""
         for rotation in reversed(self.rotations):
             v = rotation.apply(v)
         return v
 
     def unrotate(self, v: Vec3) -> Vec3:
-        """Turn components of a free vector from parent to child."""
+        """Return a free vector's parent components as child components."""
         for rotation in self.rotations:
             v = rotation.unapply(v)
         return v
 
     def point(self, x: Vec3) -> Vec3:
-        """Convert the coordinates of a point from child to parent."""
+        """Return the parent coordinates of a point given in child coordinates."""
         return self.rotate(x) + self.translation
 
     def matrix(self) -> Matrix3:
@@ -58,7 +58,7 @@ class Transform:
         return Transform((MatrixRotation(self.matrix()),), self.translation)
 
     def inverse(self) -> Transform:
-        """Swap parent and child."""
+        """Return the inverse, with parent and child swapped."""
         inverse = MatrixRotation(self.matrix().T)
         return Transform((inverse,), -inverse.apply(self.translation))
 

@@ -100,7 +100,7 @@ class Matrix3:
 
     @property
     def T(self) -> Matrix3:
-        """Return the transpose."""
+        """The transpose."""
         return Matrix3.from_columns(*self.rows)
 
     def __matmul__(self, other: Vec3) -> Vec3:
@@ -170,7 +170,7 @@ class Symmetric3:
 
     @classmethod
     def across(cls, unit: Vec3) -> Symmetric3:
-        """Return ``1 - u u^T``: the inertia of a unit mass at the point ``u``, of distance 1 from the origin."""
+        """Return ``1 - u u^T``: the inertia of a unit mass at the point ``u``, at distance 1 from the origin."""
         return cls.diagonal(1.0) - cls.outer(unit)
 
     def dense(self) -> Matrix3:

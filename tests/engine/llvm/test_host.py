@@ -164,7 +164,7 @@ def test_a_linker_that_fails_is_our_error_and_named(monkeypatch, where):
 def test_short_memory_is_an_error_where_llvm_would_abort(limit, counted, spare):
     said = run_with_product(SHORT.format(limit=limit, counted=counted, spare=spare << 20))
     if spare < 100:
-        assert said.startswith("memory is short, it may take ")
+        assert said.startswith("memory is low; this may take ")
     else:
         assert said == "done"
 

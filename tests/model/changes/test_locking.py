@@ -82,7 +82,7 @@ def test_what_cannot_be_locked():
     robot = five_bar()
     with pytest.raises(kt.UnknownNameError, match="a1_joint"):
         robot.reduced(["a1_join"])
-    with pytest.raises(kt.OptionError, match="for a single one write"):
+    with pytest.raises(kt.OptionError, match="for a single one, write"):
         robot.reduced("a1_joint")
     with pytest.raises(kt.OptionError, match="no joint is locked"):
         robot.reduced([])

@@ -89,7 +89,7 @@ BAD_URDF = {
     "a ring apart": (
         urdf(joint("a", "forearm", "hand"), joint("b", "hand", "forearm")),
         5,
-        "form a closed loop that hangs on nothing",
+        "form a closed loop that is attached to nothing",
     ),
     "to itself": (urdf(CHAIN[0], joint("knot", "hand", "hand")), 6, "joint 'knot' joins link 'hand' to itself"),
     # joints
@@ -270,8 +270,8 @@ BAD_YAML = {
     "tags": ("kinetree: 1\nname: !!python/object:os.system x", 2, "tags such as"),
     "key twice": ("kinetree: 1\nname: a\nname: b", 3, "key 'name' is given twice (the first on line 2)"),
     "key that is a list": ("kinetree: 1\n? [a]\n: b", 2, "a key must be a word"),
-    "alias to nothing": ("kinetree: 1\nname: *x", 2, "alias *x stands before its anchor is complete"),
-    "alias within itself": ("kinetree: 1\nbodies: &x [*x]", 2, "alias *x stands before its anchor is complete"),
+    "alias to nothing": ("kinetree: 1\nname: *x", 2, "alias *x occurs before its anchor is complete"),
+    "alias within itself": ("kinetree: 1\nbodies: &x [*x]", 2, "alias *x occurs before its anchor is complete"),
     "nested too deep": ("kinetree: 1\nbodies: " + "[" * 100_000, 2, "nested more than 32 levels deep"),
     "alias bomb": (LAUGHS, 7, "with alias *x4, aliases stand for more than 100000 values"),
     "alias bomb as a list": (LAUGHS.replace("x9:", "bodies:").replace("x8:", "name:"), 7, "with alias *x4, aliases"),
@@ -451,8 +451,8 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("robot.txt", r"files ending in '\.txt' are not understood; use \.urdf"),
-        ("robot", "files ending in 'nothing' are not understood"),
+        ("robot.txt", r"files ending in '\.txt' are not supported; use \.urdf"),
+        ("robot", "files ending in 'nothing' are not supported"),
         ("robot.urdf.xacro", r"xacro must be expanded first: run 'xacro"),
     ],
 )
@@ -483,7 +483,7 @@ def test_a_robot_that_floats_already(tmp_path, suffix):
     path = tmp_path / f"r.{suffix}"
     robot.save(path)
     with pytest.raises(
-        kt.FileFormatError, match=rf"r\.{suffix}, line \d+: .*floats already: joint 'sky' leaves 'b' free"
+        kt.FileFormatError, match=rf"r\.{suffix}, line \d+: .*already floats: joint 'sky' leaves 'b' free"
     ):
         kt.load(path, floating_base=True)
 
@@ -601,4 +601,4 @@ def test_only_the_first_unknown_names_get_suggestions(no_hang, tmp_path):
         kt.load(tmp_path / "chain.urdf")
     told = str(caught[0].message)
     assert told.count("; known: ") == 10
-    assert "mimics no joint named 'k1998'. Taken as an independent joint" in told
+    assert "mimics no joint named 'k1998'. Treated as an independent joint" in told

@@ -137,7 +137,7 @@ BAD_YAML = {
     "loops a word": (TREE[: TREE.index("loops:")] + "loops: yes\n", 12, "loops must be a list"),
     "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "length of a rod"),
     "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; known: j1, j2"),
-    "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' hanging"),
+    "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' unsupported"),
     "joint without child": (BARS.replace("child: rocker, ", ""), 11, "a revolute joint needs the key 'child'"),
     "joint to nowhere": (BARS.replace("child: rocker", "child: roker"), 11, "of joint 'j3': no link named 'roker'"),
     "to itself": (BARS.replace("child: rocker", "child: coupler"), 11, "joint 'j3' joins link 'coupler' to itself"),

@@ -77,13 +77,13 @@ def test_a_floating_base_and_slides(tmp_path):
     ("before", "after", "message"),
     [
         ("bt = [0, 1, 2, 1]", "bt = [0, 1, 4, 1]", r"bt\(3\) is 4"),
-        ("m = [0.4, 0.2, 0.2, 0.2]", "m = [0.4, 0.2, 0.2]", r"m\(4\) is outside of a 1x3 matrix"),
+        ("m = [0.4, 0.2, 0.2, 0.2]", "m = [0.4, 0.2, 0.2]", r"m\(4\) is outside a 1x3 matrix"),
         ("dx = [0.1/2, 0.05/2, ", "dx = [0.1/2, ", "'dx' must have 4 numbers, got 3"),
         ("bt = [0, 1, 2, 1]", "bt = []", "'bt' has no entries"),
         ("n_j = [1 1 1 1]", "n_j = [1 1 3 1]", "joint 3 has 3 variables"),
         ("g = [0 ; -9.81; 0];", "for i=1:2, g(i) = i; end", "'g' must have 3 numbers, got 2"),
         ("al = [0.10, 0.05", "al = [0.10; 0.05", "1x1, 1x3 do not fit below one another"),
-        ("dz = zeros(1, n)", "dz = system('rm -rf /')", "nothing outside of the folder is run"),
+        ("dz = zeros(1, n)", "dz = system('rm -rf /')", "nothing outside the folder is run"),
         ("aj = [1, 1, 1, 1];", "clear m", "there is no 'm'"),
     ],
 )

@@ -298,7 +298,7 @@ def test_floating_base(tmp_path):
     assert (held.nv, loose.nv) == (1, 7)
     q = loose.configuration("as_drawn")
     assert np.allclose(loose.pose(q, "b"), held.pose([0.0], "b"), atol=1e-14)
-    with pytest.raises(kt.KinetreeError, match="fixed in the world or floats"):
+    with pytest.raises(kt.KinetreeError, match="defines what is fixed and what floats"):
         load(tmp_path, document(link("a") + WORLD), floating_base=True)
 
 
@@ -374,7 +374,7 @@ def test_what_cannot_be_represented_is_named(tmp_path, body, words):
         (document(link("a", "0 0 0 0 0")), "must be 6 numbers"),
         (document(link("a", attributes='relative_to="b"') + link("b", attributes='relative_to="a"')), "in a circle"),
         (document(link("a") + link("a")), "two frames are named 'a'"),
-        (document(link("a") + "<include><uri>model://hand</uri></include>"), "is not there; looked for it at"),
+        (document(link("a") + "<include><uri>model://hand</uri></include>"), "was not found; looked for it at"),
         (document(link("a") + "<include><uri>https://x/hand</uri></include>"), "not in the folder of the file"),
         (document(link("a") + link("b") + joint("j", "a", "b", axis="<axis><xyz>0 0 0</xyz></axis>")), "zero length"),
     ],

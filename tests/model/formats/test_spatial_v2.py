@@ -133,8 +133,8 @@ BASE = tree(["Rx", "Ry"], [0, 1])
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"jtype": cell(["Rx", "U"])}, r"jtype\{2\} is 'U', which is no joint of a spatial model; these are R, P"),
-        ({"jtype": cell(["Rx", "r"])}, r"jtype\{2\} is 'r', which is no joint of a spatial model"),
+        ({"jtype": cell(["Rx", "U"])}, r"jtype\{2\} is 'U', not a joint of a spatial model; these are R, P"),
+        ({"jtype": cell(["Rx", "r"])}, r"jtype\{2\} is 'r', not a joint of a spatial model"),
         ({"jtype": cell(["Rx"])}, r"jtype\{2\} is None"),
         ({"jtype": cell(["Rx", {"code": "H"}])}, r"jtype\{2\}\.pars\.pitch is missing"),
         ({"parent": np.array([0.0, 2.0])}, r"parent\(2\) is 2: it must be 0 \(the base\) or a body before 2"),

@@ -200,7 +200,7 @@ def test_an_orientation_as_quaternion(tmp_path):
 
 
 def test_missing_limits_are_named(tmp_path):
-    with pytest.warns(kt.ModelWarning, match=r"joint 'j' has no <limit>, which URDF demands"):
+    with pytest.warns(kt.ModelWarning, match=r"joint 'j' has no <limit>, which URDF needs"):
         j = kt.load(write(tmp_path, one_joint("", "revolute"))).joint("j")
     assert (j.lower, j.upper) == ((-math.inf,), (math.inf,))
     with pytest.warns(kt.ModelWarning, match=r"(?s)no 'effort'.*no 'velocity'.*neither 'lower' nor 'upper'"):
@@ -236,8 +236,8 @@ def test_no_range_is_no_limit(tmp_path, limits):
         robot = kt.load(path)
     assert len(said) == 1
     message = str(said[0].message)
-    assert ("neither 'lower' nor 'upper' are taken as unlimited: " in message) == (RATES in limits)
-    assert ("No joint has another range, so these are taken as unlimited" in message) == (SHUT in limits)
+    assert ("neither 'lower' nor 'upper' are treated as unlimited: " in message) == (RATES in limits)
+    assert ("No joint has another range, so these are treated as unlimited" in message) == (SHUT in limits)
     q = robot.close({"crank": 1.0, "pin": -0.5, "rocker": 1.5}, fixed=["crank"])
     assert np.max(robot.closure_error(q)) < 1e-12
     with pytest.raises(kt.FileFormatError, match=r"line [23]: joints"):
@@ -440,7 +440,7 @@ def test_angles_at_gimbal_lock(pitch):
 )  # fmt: skip
 def test_what_urdf_cannot_express_is_refused(tmp_path, kind, advice):
     robot = kt.Builder("r").body("b", "base", kind, joint_name="odd one", mass=1).build()
-    with pytest.raises(kt.UnsupportedError, match=rf"no {kind.name} joint, which joint 'odd one' is: .*{advice}"):
+    with pytest.raises(kt.UnsupportedError, match=rf"no {kind.name} joint like joint 'odd one': .*{advice}"):
         robot.save(tmp_path / "r.urdf")
     assert not list(tmp_path.iterdir())
 

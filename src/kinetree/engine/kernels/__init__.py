@@ -1,4 +1,4 @@
-"""Functions of arrays, traced, whose machine code is made when they are first called."""
+"""Traced functions of arrays, whose machine code is made when they are first called."""
 
 from ..trace import Traced, trace
 from .kernel import Kernel

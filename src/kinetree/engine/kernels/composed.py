@@ -1,6 +1,6 @@
-"""Kernels without machine code for the whole of it: they call others and put the results together.
+"""Kernels that are not one piece of machine code: they call other kernels and combine the results.
 
-All of them make matrices of large trees.
+They are used for the matrices of large trees.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from .kernel import Kernel
 
 @dataclass
 class ComposedKernel(Kernel):
-    """A kernel that calls its ``parts``, in their form for batches whatever it is called with itself."""
+    """A kernel that calls its ``parts``, always in their form for batches."""
 
     @property
     def parts(self) -> Sequence[Kernel]:
-        """All that it calls, the one that it stands for first."""
+        """All kernels that it calls, starting with the one that it stands for."""
         raise NotImplementedError
 
     @property
     def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the first part; that of the others is made, too."""
+        """The machine code of the first part; that of the others is made, too."""
         first, *_ = [part.lanes_address for part in self.parts]
         return first
 
     @property
     def single_address(self) -> int:  # type: ignore[override]
-        """Machine code of the first part, which has one form only."""
+        """The machine code of the first part, which has one form only."""
         return self.lanes_address
 
     def is_ready(self, batch: bool) -> bool:
@@ -46,12 +46,12 @@ class ComposedKernel(Kernel):
 
     @property
     def is_one_function(self) -> bool:
-        """It has none of its own."""
+        """Always False: several functions are called."""
         return False
 
 
 def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
-    """Go through a batch: where in it, and the arrays of that state."""
+    """Iterate over a batch: the index of each state, and the arrays of that state."""
     spread = [np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays]
     return ((index, [a[index] for a in spread]) for index in np.ndindex(*batch))
 
@@ -61,7 +61,7 @@ def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
 
 @dataclass
 class FactorKernel(ComposedKernel):
-    """L and D with a matrix L^T D L, D as one more row; or L alone with L^T L if the shape is square.
+    """L and D of a matrix L^T D L, D as one more row; or only L of L^T L if the shape is square.
 
     ``both`` returns L with D on its diagonal.
     """
@@ -95,7 +95,7 @@ class FactorKernel(ComposedKernel):
 
 @dataclass
 class BodyColumnsKernel(ComposedKernel):
-    """A matrix that ``bodies`` makes, all but the entries at ``places``, which ``beside`` makes.
+    """A matrix made by ``bodies``, except for the entries at ``places``, which ``beside`` makes.
 
     ``chosen`` are the columns that are wanted, all if it is None.
     """
@@ -107,14 +107,14 @@ class BodyColumnsKernel(ComposedKernel):
 
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
-        """All but some entries, and those."""
+        """The kernel of most entries, and the one of the rest."""
         assert self.bodies is not None
         assert self.beside is not None
         return self.bodies, self.beside
 
     @property
     def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the first part, which may have states one after the other only."""
+        """The machine code of the first part, which may handle states only one after the other."""
         bodies, beside = self.parts
         _ = beside.lanes_address
         return bodies.lanes_address if bodies.is_one_function else bodies.single_address
@@ -139,11 +139,10 @@ class BodyColumnsKernel(ComposedKernel):
 class SymmetricKernel(ComposedKernel):
     """A symmetric matrix that depends on the inputs, found column by column.
 
-    ``product`` takes the same inputs and one vector more, which it multiplies by the matrix;
-    all unit vectors go through it as one batch, state by state, so that the memory needed
-    beside the result does not grow with the batch.  Rounding leaves the two numbers on
-    either side of the diagonal a little different: the one that belongs to the later unit
-    vector is taken for both.
+    ``product`` takes the same inputs and one vector more, which it multiplies by the matrix; all unit vectors go
+    through it as one batch, state by state, so that the memory needed beside the result does not grow with the batch.
+    Rounding leaves the two numbers on either side of the diagonal slightly different: that of the later unit vector is
+    used for both.
     """
 
     product: Kernel | None = None
@@ -176,10 +175,10 @@ class SymmetricKernel(ComposedKernel):
 
 @dataclass
 class QuadraticFormKernel(ComposedKernel):
-    """J A J^T: what ``rows`` return, one below the other, times a symmetric matrix A times the transpose of J.
+    """J A J^T: J is what ``rows`` return, stacked, and A a symmetric matrix.
 
-    ``product`` takes the inputs and one vector more, which it multiplies by A;
-    ``finish`` may make something else of the result, over any number of states.
+    ``product`` takes the inputs and one more vector, which it multiplies by A; ``finish`` may transform the result,
+    over any number of states.
     """
 
     rows: Sequence[Kernel] = ()
@@ -188,7 +187,7 @@ class QuadraticFormKernel(ComposedKernel):
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        """The product, and the rows."""
+        """The product and the rows."""
         assert self.product is not None
         return (self.product, *self.rows)
 
@@ -202,35 +201,35 @@ class QuadraticFormKernel(ComposedKernel):
         j = np.concatenate([kernel(*arrays, threads=threads) for kernel in kernels], axis=-2)
         moved = product(*(a[..., None, :] for a in arrays), j, threads=threads)
         both = np.tril(j @ np.swapaxes(moved, -1, -2))
-        both += np.swapaxes(np.tril(both, -1), -1, -2)  # rounding would leave the two sides a little different
+        both += np.swapaxes(np.tril(both, -1), -1, -2)  # rounding would leave the two sides slightly different
         result[...] = both if self.finish is None else self.finish(both)
 
 
-# ------------------------------------------------------------------ derivatives of what solves an equation
+# ------------------------------------------------------------------ derivatives of the solution of an equation
 
 COLUMNS = 512
-"""Columns that are solved for together, so that little room is needed beside the result."""
+"""Columns that are solved for together, so that little extra memory is needed."""
 
 MOST_MULTIPLIED = 400
 """Rows of an inverse up to which multiplying by it is faster than solving for each column."""
 
 STATES_AT_ONCE = 1 << 19
-"""Numbers of matrices that are multiplied at a time, so that they stay in the caches."""
+"""Numbers in matrices that are multiplied at a time, so that they stay in the caches."""
 
 
 class ImplicitEquation(NamedTuple):
-    """F(p, ..., x) = y as kernels."""
+    """The equation F(p, ..., x) = y as kernels."""
 
     solution: Kernel
-    """Takes p, ..., y and what else there is, and returns x."""
+    """Takes p, ..., y and any further arguments, and returns x."""
     slopes: Kernel
-    """Takes the same with x for y, and returns the derivatives of F but for that by x."""
+    """Takes the same with x in place of y, and returns the derivatives of F except the one with respect to x."""
     inverse: Kernel
-    """Takes p and returns the inverse of the derivative by x."""
+    """Takes p and returns the inverse of the derivative with respect to x."""
     product: Kernel
-    """Takes p and what is to be multiplied by that inverse."""
+    """Takes p and the vectors to be multiplied by that inverse."""
     place: int
-    """Which of the arguments is y."""
+    """Index of the argument that is y."""
 
 
 @dataclass

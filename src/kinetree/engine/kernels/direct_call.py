@@ -48,11 +48,11 @@ class _Context(bytes):
     keep: tuple[Any, ...] = ()
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Before there is machine code, calls end here; see :class:`DirectCall`."""
+        """Handle calls made before there is machine code; see :class:`DirectCall`."""
         return self.fallback(*arguments, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
+        """Return what to pickle: a built-in is pickled as its ``self`` and a name, so give the method's object."""
         return _itself, (self.fallback.__self__,)  # type: ignore[attr-defined]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -69,7 +69,7 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
-    """Write a docstring from which :func:`inspect.signature` learns the parameters, as CPython's built-ins do."""
+    """Return a docstring from which :func:`inspect.signature` learns the parameters, as for CPython's built-ins."""
     signature = inspect.signature(function)
     plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     if not all(p.default is p.empty or isinstance(p.default, (int, float, str, type(None))) for p in plain):
@@ -85,18 +85,18 @@ _DTYPES = np.dtype(np.float64), np.dtype(np.float32)
 class DirectCall:
     """A built-in function for arrays of floats, with an ordinary one for everything else.
 
-    The function is there from the start, and is as fast for those who kept it before there was machine code as for
-    those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
-    arguments and calls the context, hence the fallback; :meth:`attach` puts the entry point in its place.  Then the two
-    forms, one state and batch, are switched on separately, so that nothing is compiled before it is needed; until then
-    calls of that form go to Python.
+    The function exists from the start, and is as fast for those who kept it before there was machine code as for those
+    who ask for it later: at first its C function is CPython's own ``PyObject_Vectorcall``, which has the same arguments
+    and calls the context and so the fallback; :meth:`attach` puts the entry point in its place.  Then the two forms,
+    one state and batch, are switched on separately, so that nothing is compiled before it is needed; until then calls
+    of that form go to Python.
 
     Parameters
     ----------
     fallback : callable
         Gets all other calls with their arguments.
     name : str
-        Of the function.
+        Name of the function.
     doc : str, optional
         The fallback's if left out.
     refused : callable, optional
@@ -129,7 +129,7 @@ class DirectCall:
     def make(
         cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
     ) -> DirectCall | None:
-        """Make the function with its kernel, both forms off; None if that is of no form that the entry point knows."""
+        """Return the function with its kernel, both forms off; None if the entry point does not know its form."""
         call = cls(fallback, name, doc)
         return call if call.attach(kernel, guard) else None
 
@@ -139,14 +139,14 @@ class DirectCall:
         return self._kernel is not None
 
     def attach(self, kernel: Kernel, guard: Kernel | None = None) -> bool:
-        """Let the function call a kernel; return False if that is not of a form that the entry point knows.
+        """Let the function call a kernel; return False if the entry point does not know the kernel's form.
 
         Parameters
         ----------
         kernel : Kernel
             What is computed.
         guard : Kernel, optional
-            Takes the first of the inputs; states on which its verdict is positive go to Python.
+            Takes the first of the inputs; states for which it returns a positive number go to Python.
         """
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or not kernel.is_one_function:
             return False
@@ -173,7 +173,7 @@ class DirectCall:
         return True
 
     def _set(self, **words: int) -> None:
-        """Fill in words of the context, in this order."""
+        """Set words of the context, in this order."""
         CONTEXT.write(id(self._context), **words)
 
     def enable_single(self) -> None:
@@ -184,7 +184,7 @@ class DirectCall:
         self._set(single=self._kernel.single_address)
 
     def enable_batch(self) -> None:
-        """Compile the form for batches and the loop over them, and let calls go there."""
+        """Compile the form for batches and the loop over them, and let calls go to it."""
         assert self._kernel is not None
         if self._guard:
             self._set(guard_lanes=self._guard.lanes_address)

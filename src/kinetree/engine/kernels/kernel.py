@@ -33,11 +33,11 @@ _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
 Job = bytes | ctypes.Array
-"""What :func:`~kinetree.engine.llvm.driver.pack_job` makes, or the same in memory that can be written to."""
+"""What :func:`~kinetree.engine.llvm.driver.pack_job` makes, or the same in writable memory."""
 
 FEWEST_SENT = 64
-"""Numbers per state from which on results are sent while the next are computed, which costs registers: fewer stay in
-the caches but for very long batches."""
+"""Numbers per state from which results are sent while the next are computed, which costs registers: fewer stay in the
+caches except for very long batches."""
 
 
 class BatchLoop(NamedTuple):
@@ -46,16 +46,16 @@ class BatchLoop(NamedTuple):
     call: Callable[[Job], int]
     """Computes a job, which :func:`~kinetree.engine.llvm.driver.pack_job` makes."""
     address: int
-    """Of the same function."""
+    """Address of the same function."""
     run_address: int
-    """Of the function that computes some states of a job, for several threads."""
+    """Address of the function that computes some states of a job, for several threads."""
     alive: Any
-    """What must be kept for as long as the code is used."""
+    """What must be kept alive as long as the code is used."""
 
 
 @once
 def batch_loop(target: host.Machine, single_precision: bool = False) -> BatchLoop:
-    """Return the loop over batches for a machine, made when it is first asked for."""
+    """Return the loop over batches for a machine, made on first use."""
     vectors, symbols = target.vectors(single_precision), (driver.SYMBOL, driver.RUN)
     addresses, alive = load_or_compile_own(
         None, f"driver {vectors}", lambda: driver.driver_module(vectors), symbols, target=target
@@ -65,7 +65,7 @@ def batch_loop(target: host.Machine, single_precision: bool = False) -> BatchLoo
 
 
 def address_of(array: np.ndarray) -> int:
-    """Return where an array's data begin; quicker than ``array.ctypes.data``."""
+    """Return the address of an array's data; faster than ``array.ctypes.data``."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -84,19 +84,19 @@ class Kernel:
     shape : tuple of int
         Shape of the output.
     key : str or None
-        What the code depends on beside the machine; None keeps it out of the cache.
+        What the code depends on besides the machine; None keeps it out of the cache.
     argument_names : sequence of str
         For messages.
     single_precision : bool
         Compute in float32.
     spread_nan : bool
-        Let a NaN in an input that nothing depends on make all results NaN too.
+        Whether a NaN in an unused input makes all results NaN, too.
     target : Machine
         What the code is made for.
     is_guard : bool
-        It is called with the inputs of another kernel, behind which there is no room for its own values.
+        Whether it is called with the inputs of another kernel, after which there is no room for its own values.
     tables : sequence of ndarray, each (rows, columns)
-        Data that the code looks up, as the graph's: they are no part of the code, which is kept without them.
+        Data that the code looks up, like the graph's: they are not part of the code, which is cached without them.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Kernel:
     _tiles: int = field(default=1, repr=False)
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether the form for batches, or for one state, is at hand."""
+        """Return whether the form for batches, or for one state, has been loaded."""
         return ("lanes_address" if batch else "single_address") in self.__dict__
 
     @property
@@ -127,7 +127,7 @@ class Kernel:
 
     @made_once
     def size(self) -> int:
-        """Numbers per state in the output."""
+        """The number of outputs per state."""
         return math.prod(self.shape)
 
     @made_once
@@ -137,7 +137,7 @@ class Kernel:
         return Traced(graph, out, traced.lengths, traced.shape)
 
     def _address(self, form: str) -> int:
-        """Compile one form, or fetch it from the cache."""
+        """Compile one form, or load it from the cache."""
         precision = "f32" if self.single_precision else "f64"
         key = None if self.key is None else cache.digest(self.key, form, precision)
         symbols: tuple[str, ...] = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
@@ -152,7 +152,7 @@ class Kernel:
         return addresses["kernel"]
 
     def _fill_in(self, address: int) -> None:
-        """Tell loaded code where its tables are."""
+        """Write the addresses of its tables into loaded code."""
         held: list[np.ndarray] = [np.ascontiguousarray(table, dtype=self.dtype) for table in self.tables]
         words = words_for(held)
         ctypes.memmove(address, address_of(words), words.nbytes)
@@ -161,7 +161,7 @@ class Kernel:
     def _assembly(self, form: str) -> str:
         t = self._fused
         if t.graph.tables and not self.tables:
-            raise AssertionError(f"{self.name} looks data up, and was made without its tables")
+            raise AssertionError(f"{self.name} looks up data, but was made without its tables")
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
             work_at = None if self.is_guard else self._before_work
@@ -175,7 +175,7 @@ class Kernel:
 
     @property
     def places_address(self) -> int:
-        """The table that says where among the results of the machine code over lanes each output is."""
+        """The table of where each output is among the results of the machine code over lanes."""
         _ = self.lanes_address
         return self._places
 
@@ -189,7 +189,7 @@ class Kernel:
         return ctypes.CFUNCTYPE(None, _POINTER, _POINTER)(self.single_address)
 
     def __call__(self, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
-        """Evaluate. Arrays must have the right last axis; their batches broadcast."""
+        """Evaluate. Arrays must have the right last axis; their batches are broadcast."""
         self._check(arrays)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
         if out is not None:
@@ -207,7 +207,7 @@ class Kernel:
         return out
 
     def _check(self, arrays: Sequence[np.ndarray]) -> None:
-        """Say which argument is wrong and what it should be."""
+        """Refuse wrong arguments, saying which one is wrong and what it should be."""
         if len(arrays) != len(self.lengths):
             raise TypeError(f"{self.name} takes {len(self.lengths)} arrays, got {len(arrays)}")
         for k, (a, n) in enumerate(zip(arrays, self.lengths, strict=True)):
@@ -217,7 +217,7 @@ class Kernel:
                 raise TypeError(f"{self.name}: {name} must be an array of floats of shape (..., {n}), got {found}")
 
     def _check_out(self, out: np.ndarray, shape: Shape) -> None:
-        """Refuse an output that is too small: machine code would write behind its end."""
+        """Refuse an output that is too small: machine code would write past its end."""
         if not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype.kind == "f" and out.flags.writeable):
             found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             found += " that is read-only" if isinstance(out, np.ndarray) and not out.flags.writeable else ""
@@ -246,15 +246,15 @@ class Kernel:
             result[...] = flat.reshape(result.shape)
 
     def _load(self) -> BatchLoop:
-        """Make the code for batches and the loop around it."""
-        _ = self.lanes_address  # first: should code not load at all, the message names what was asked for
+        """Load the code for batches and the loop around it."""
+        _ = self.lanes_address  # first: if code cannot be loaded at all, the message names what was asked for
         try:
             return batch_loop(self.target, self.single_precision)
         except host.CompilationError as problem:
             raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
 
     def _job(self, rows: Sequence[np.ndarray], count: int, target: int, scratch: int) -> bytes:
-        """Pack the evaluation of so many rows of each input, results going to an address."""
+        """Pack the evaluation of ``count`` rows of each input, with results going to an address."""
         streamed = count * self.size * self.vectors.item > STREAMED_BYTES
         layouts = [self._layout(a) for a in rows]
         self._local.layouts = layouts  # while the job runs
@@ -268,7 +268,7 @@ class Kernel:
         )  # fmt: skip
 
     def _drive(self, job: Job, count: int, threads: int, loop: BatchLoop) -> None:
-        """Run a job, with several threads where there is enough for them."""
+        """Run a job, with several threads where there is enough work for them."""
         if threads == 1 or count < 2 * self.lanes:
             loop.call(job)
             return
@@ -280,7 +280,7 @@ class Kernel:
         pool.run(job, loop.run_address, workers, self.round)
 
     def prepared(self, *arrays: np.ndarray, threads: int = 1) -> PreparedCall:
-        """Return the evaluation of a batch that stays where it is: arrays (count, n) whose numbers may change."""
+        """Return a call for a batch that stays in place: arrays (count, n) whose numbers may change."""
         self._check(arrays)
         count = max(len(a) for a in arrays)
         rows = [np.broadcast_to(a, (count, a.shape[-1])) for a in arrays]
@@ -301,22 +301,22 @@ class Kernel:
 
     @property
     def round(self) -> int:
-        """States that belong together: a batch is divided between threads in multiples of these."""
+        """The number of states that belong together: a batch is divided between threads in multiples of it."""
         return self.lanes * (streaming.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
 
     @property
     def is_one_function(self) -> bool:
-        """Whether machine code computes all of it, so that an entry point can call it."""
+        """Whether one piece of machine code computes everything, so that an entry point can call it."""
         return True
 
     @property
     def context_address(self) -> int:
-        """What the machine code gets as its last argument."""
+        """The last argument of the machine code."""
         return 0
 
     @property
     def work_vectors(self) -> int:
-        """Vectors that the machine code needs behind its outputs."""
+        """The number of vectors that the machine code needs after its outputs."""
         _ = self.lanes_address
         return self._work
 
@@ -327,12 +327,12 @@ class Kernel:
 
     @property
     def sends(self) -> bool:
-        """Whether the machine code sends the results of one tile on while it computes the next."""
+        """Whether the machine code sends on the results of one tile while it computes the next."""
         return self.size >= FEWEST_SENT and self.vectors.sends
 
     @made_once
     def second_area(self) -> int:
-        """Where in the work area there is room for the results of a second tile; zero if there is none."""
+        """The place in the work area for the results of a second tile; zero if there is none."""
         return self._tile_vectors * self._vector_bytes if self.sends else 0
 
     @property
@@ -341,7 +341,7 @@ class Kernel:
 
     @property
     def _before_work(self) -> int:
-        """Vectors in front of those that the machine code works with: inputs, outputs, perhaps outputs once more."""
+        """The number of vectors before the working ones: inputs, outputs, possibly outputs a second time."""
         return self._tile_vectors + (self.size if self.sends else 0)
 
     @property
@@ -350,13 +350,13 @@ class Kernel:
 
     @property
     def tiles(self) -> int:
-        """How many tiles the machine code computes at once."""
+        """The number of tiles that the machine code computes at once."""
         _ = self.lanes_address
         return self._tiles
 
     @made_once
     def block_bytes(self) -> int:
-        """Size of the work area for one tile, or two of which one is sent."""
+        """Size of the work area for one tile, or for two if one of them is being sent."""
         return (self._before_work + self.work_vectors) * self._vector_bytes
 
     @made_once
@@ -366,7 +366,7 @@ class Kernel:
 
     @made_once
     def tile_bytes(self) -> int:
-        """Size of the area that results are collected in before they are streamed."""
+        """Size of the area in which results are collected before they are streamed."""
         return driver.CHUNK * self._vector_bytes
 
     def _scratch(self) -> int:
@@ -377,7 +377,7 @@ class Kernel:
         return (address_of(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
-        """Return a view (count, n), copying only when there is no such view, or of numbers that no code reads."""
+        """Return a view (count, n), copying only when there is no such view or no code reads such numbers."""
         n = a.shape[-1]
         if a.dtype not in (np.float64, np.float32) or not a.flags.aligned:
             a = a.astype(self.dtype)
@@ -390,7 +390,7 @@ class Kernel:
         return a.reshape(count, n)
 
     def _layout(self, a: np.ndarray) -> np.ndarray | None:
-        """Return how rows lie in memory that are not consecutive numbers of the kernel's precision."""
+        """Return the memory layout of rows that are not consecutive numbers of the kernel's precision."""
         row, column = a.strides
         is_own = a.dtype == self.dtype
         if is_own and (column == a.itemsize or a.shape[1] == 1) and row % a.itemsize == 0:
@@ -399,9 +399,9 @@ class Kernel:
 
 
 class PreparedCall:
-    """A kernel with its inputs laid out once and for all, for those who call it again and again.
+    """A kernel with its inputs laid out once, for those who call it again and again.
 
-    Not for several threads at a time: the work area is its own.
+    It has a single work area, so only one thread may call it at a time.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ class PreparedCall:
         self._shape, self._dtype = (count, *kernel.shape), kernel.dtype
 
     def read_from(self, number: int, array: np.ndarray) -> None:
-        """Read an input from another array from now on, of the same shape and in C order as the one before."""
+        """From now on, read an input from another array, of the same shape and in C order like the one before."""
         was = self._rows[number]
         if array.shape != was.shape or array.dtype != was.dtype or not (array.flags.carray and was.flags.c_contiguous):
             raise TypeError(f"{self._kernel.name}: input {number} must be {was.dtype} {was.shape} in C order")
@@ -429,7 +429,7 @@ class PreparedCall:
         ctypes.c_int64.from_buffer(self._job, JOB.size + 8 * number).value = address_of(array)
 
     def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
-        """Evaluate; into an array of the right kind if one is given, which must not share memory with inputs."""
+        """Evaluate, optionally into a given array of the right kind, which must not share memory with inputs."""
         if out is None:
             out = empty(self._shape, self._dtype)
         elif not (out.shape == self._shape and out.dtype == self._dtype and out.flags.carray):

@@ -1,4 +1,4 @@
-"""Kernels of systems some of whose coordinates follow others, made of kernels in which all are free."""
+"""Kernels of systems in which some coordinates follow others, made from kernels in which all are free."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Spread(NamedTuple):
 
 @dataclass
 class LedKernel(ComposedKernel):
-    """What ``free`` returns of inputs that are spread out, with rows, columns or both gathered again.
+    """The results of ``free`` for inputs that are spread out, with rows, columns or both gathered again.
 
-    What belongs to a coordinate that follows is felt at the one that it follows, times its factor: along each of the
+    What belongs to a following coordinate is added to the one that it follows, times its factor, along each of the
     ``axes`` of the result.
     """
 
@@ -40,18 +40,18 @@ class LedKernel(ComposedKernel):
     rates: Spread | None = None
     """How velocities are spread out."""
     own: np.ndarray | None = None
-    """Which coordinates of the free system do not follow."""
+    """The coordinates of the free system that do not follow."""
     axes: tuple[int, ...] = ()
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        """The free system."""
+        """The kernel of the free system."""
         assert self.free is not None
         return (self.free,)
 
     @property
     def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the free system."""
+        """The machine code of the free system."""
         first = self.parts[0]
         return first.lanes_address if first.is_one_function else first.single_address
 
@@ -79,7 +79,7 @@ class LedKernel(ComposedKernel):
         return found
 
     def _gathered(self, x: np.ndarray, axis: int) -> np.ndarray:
-        """Return what belongs to coordinates that do not follow, with that of those that follow them."""
+        """Return the entries of coordinates that do not follow, to which those of their followers are added."""
         assert self.rates is not None
         assert self.own is not None
         found = np.take(x, self.own, axis=axis)
@@ -91,19 +91,19 @@ class LedKernel(ComposedKernel):
 
 @dataclass
 class LedSolutionKernel(LedKernel):
-    """The x that solves M x = y of the led system, from the solution of the free one and multipliers that hold it.
+    """The x that solves M x = y of the led system, from the solution of the free one and the multipliers that hold it.
 
-    The free system returns x; ``product`` takes its first input and one vector more, which it multiplies by the inverse
+    The free system returns x; ``product`` takes its first input and one more vector, which it multiplies by the inverse
     of M.
     """
 
     product: Kernel | None = None
     ties: np.ndarray | None = None
-    """A row per coordinate that follows: what is zero of x."""
+    """One row per following coordinate: the combination of x that is zero."""
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        """The free system, and its product."""
+        """The kernel of the free system, and its product."""
         assert self.product is not None
         return (*super().parts, self.product)
 

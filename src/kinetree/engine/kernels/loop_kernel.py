@@ -19,18 +19,18 @@ from .kernel import Kernel, address_of
 
 
 class InnerLoop(NamedTuple):
-    """A loop that another kernel calls, with inputs one behind the other."""
+    """A loop that another kernel calls, with its inputs in one consecutive block."""
 
     inputs: int
     outs: int
-    """Values that are its results, behind which it works."""
+    """Number of values that are its results, after which its work area begins."""
     kept: int
-    """Values that it works with."""
+    """Number of values that it works with."""
 
 
 @dataclass
 class RolledKernel(Kernel):
-    """A kernel that runs a schedule of steps, for what is too long to unroll.
+    """A kernel that runs a schedule of steps, for code that would be too long to unroll.
 
     ``schedule`` returns the steps, one row of offsets per call (step number first), the
     parameters, the number of work vectors, where columns are, and which of the steps' numbers each output is if they
@@ -47,30 +47,30 @@ class RolledKernel(Kernel):
 
     @property
     def sends(self) -> bool:
-        """A loop has no place of its own for that."""
+        """Always False: a loop has no place for sending."""
         return False
 
     @property
     def _outs(self) -> int:
-        """Numbers that the steps leave for the outputs."""
+        """The number of values that the steps leave for the outputs."""
         places = self._plan.places
         return self.size if places is None else int(self._plan.outs)
 
     @property
     def inside(self) -> InnerLoop:
-        """What a kernel has to know that calls this one."""
+        """What a kernel that calls this one must know."""
         assert self._plan.places is None, "only what passes over bodies leave is the result as it is"
         return InnerLoop(sum(self.lengths), self._outs, self._kept)
 
     @property
     def _kept(self) -> int:
-        """Vectors that the steps keep between them; as many numbers for one state."""
+        """The number of vectors that the steps keep between them; for one state, as many numbers."""
         plan = self._plan
         return int(plan.work_vectors) + int(plan.columns.room(self.vectors))
 
     @property
     def work_vectors(self) -> int:
-        """Vectors that there must be room for behind as many as there are outputs."""
+        """The number of vectors for which there must be room after the outputs."""
         return self._kept + max(self._outs - self.size, 0)
 
     @property
@@ -80,7 +80,7 @@ class RolledKernel(Kernel):
 
     @made_once
     def lanes_address(self) -> int:
-        """Machine code of the loop, with its schedule filled in."""
+        """The machine code of the loop, with its schedule filled in."""
         addresses, entries, params = self._load_steps(False)
         words = (len(entries), address_of(entries), address_of(params), self._outs, entries.shape[1])
         self._context = np.array(words, dtype=np.int64)
@@ -92,7 +92,7 @@ class RolledKernel(Kernel):
 
     @made_once
     def single_address(self) -> int:
-        """Machine code of the loop for one state, with its schedule filled in."""
+        """The machine code of the loop for one state, with its schedule filled in."""
         addresses, entries, params = self._load_steps(True)
         plan, lengths = self._plan, np.array(self.lengths, dtype=np.int64)
         moved = np.zeros((0, 2), dtype=np.int32)
@@ -111,7 +111,7 @@ class RolledKernel(Kernel):
         return addresses["kernel"]
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether the form for batches, or for one state, is at hand."""
+        """Return whether the form for batches, or for one state, has been loaded."""
         return ("lanes_address" if batch and self.is_one_function else "single_address") in self.__dict__
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
@@ -138,7 +138,7 @@ class RolledKernel(Kernel):
             result[...] = made
 
     def _load_steps(self, one_state: bool) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-        """Return addresses of the code, and the schedule with those of its steps."""
+        """Return the addresses of the code, and the schedule with those of its steps."""
         plan = self._plan
         text = rolled_module(plan.steps, self.vectors, plan.columns, one_state)
         names = tuple(f"step{k}" for k in range(len(plan.steps)))
@@ -162,6 +162,6 @@ class RolledKernel(Kernel):
 
     @property
     def context_address(self) -> int:
-        """Where the schedule is."""
+        """The address of the schedule."""
         _ = self.lanes_address
         return address_of(self._context)

@@ -1,9 +1,10 @@
-"""Searches as machine code: steps from a start until each lane says that it is done, without leaving the lanes.
+"""Searches as machine code: steps from a start until each lane is done, without leaving the lanes.
 
-A lane that is done stands still, so that what it finds does not depend on the others that it is computed with: the
-loop ends when all lanes of a vector are done, or after so many steps.
+A lane that is done no longer changes, so its result does not depend on the lanes beside it: the loop ends when all
+lanes of a vector are done, or after the largest number of steps.
 
-Inputs are the largest number of steps, the start, and parameters; the output are some numbers of the last state.
+Inputs are the largest number of steps, the start, and parameters; the output consists of some numbers of the last
+state.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class TracedSearch:
     step: Graph
     next: list[int]
     sizes: tuple[int, ...]
-    """How many numbers the start has, and each vector of parameters."""
+    """How many numbers the start and each vector of parameters have."""
     going: int
     """Place in the state of the number that is positive while a lane is not done."""
     returned: tuple[int, ...]
@@ -42,12 +43,12 @@ class TracedSearch:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the kernel's output."""
+        """The shape of the kernel's output."""
         return (len(self.returned),)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Of the kernel's input vectors."""
+        """The lengths of the kernel's input vectors."""
         return (1, *self.sizes)
 
     def content(self) -> str:
@@ -89,7 +90,7 @@ class SearchKernel(Kernel):
 
     @property
     def sends(self) -> bool:
-        """A loop has no place of its own for that."""
+        """Always False: a loop has no place for sending."""
         return False
 
     def _assembly(self, form: str) -> str:
@@ -100,7 +101,7 @@ class SearchKernel(Kernel):
 def search_module(search: TracedSearch, v: Vectors, in_lanes: bool) -> str:
     """Return LLVM assembly of the loop and of the functions it calls.
 
-    Of lanes, inputs are consecutive vectors; of one state, a table of pointers to them.
+    For lanes, inputs are consecutive vectors; for one state, a table of pointers to them.
     """
     n, n_start, p, vector, size = len(search.first), search.sizes[0], sum(search.sizes[1:]), v.type, v.size
     module = Module()
@@ -136,7 +137,7 @@ def search_module(search: TracedSearch, v: Vectors, in_lanes: bool) -> str:
 
 
 def _any_positive(v: Vectors, numbers: Value) -> Value:
-    """Return whether a number of a vector is positive."""
+    """Return whether any number of a vector is positive."""
     f, zero = numbers.f, "zeroinitializer" if v.lanes > 1 else Emitter(v).number(0.0)
     found = f.op(f"fcmp ogt {v.type} {numbers.name}, {zero}", v.of("i1"))
     if v.lanes == 1:

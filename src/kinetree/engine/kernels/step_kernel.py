@@ -1,16 +1,15 @@
 """Steps through time as machine code: many steps of a formula with several stages, without leaving the lanes.
 
-A step is cut where it asks for the rate of the state.  What lies between two questions is
-small and different each time; the rate itself is long and always the same, so it is
-compiled once and called by every stage.  The state goes round in vectors: only the first
-and the last of many steps touch the arrays of the batch.
+A step is cut where it asks for the rate of the state.  What lies between two questions is small and different each
+time; the rate itself is long and always the same, so it is compiled once and called by every stage.  The state stays in
+vectors: only the first and the last of many steps touch the arrays of the batch.
 
-Inputs are ``t``, ``h`` and ``n`` (one number each), the state, and parameters; the output is
-the state n steps on, t growing by h each time.  A kernel of several samples goes on like that, and its output is the
-state after every n steps.
+Inputs are ``t``, ``h`` and ``n`` (one number each), the state, and parameters; the output is the state n steps later, t
+growing by h each time.  A kernel of several samples continues like that, and its output is the state after every n
+steps.
 
-A rate may call a loop over bodies in its middle, whose code and schedule are another kernel's: then its graph has the
-inputs of that loop, and behind them the rest of the answer.
+A rate may call a loop over bodies, whose code and schedule belong to another kernel: then its graph has the inputs of
+that loop, followed by the rest of the answer.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ from .kernel import Kernel, address_of
 from .loop_kernel import InnerLoop, RolledKernel
 
 RESULTS_AT_ONCE = 64
-"""Of a large tree, whose joints have next to nothing to do with one another in the formula of a step: LLVM takes longer
-over one long function than over many short ones."""
+"""For a large tree, whose joints have next to nothing to do with one another in the formula of a step: LLVM takes
+longer over one long function than over many short ones."""
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
 
 
 MOST_COPIED_ONE_BY_ONE = 256
-"""Vectors up to which copies are written out."""
+"""Number of vectors up to which copies are unrolled."""
 
 
 @dataclass
@@ -66,21 +65,21 @@ class Stages:
     n_parameters: int
     samples: int = 1
     inner: InnerLoop | None = None
-    """What the rate calls; ``answer`` is what that takes, and what comes behind its results."""
+    """What the rate calls; ``answer`` is what that takes, followed by what comes after its results."""
 
     @property
     def n_answer(self) -> int:
-        """Numbers that answer a question."""
+        """The number of values that answer a question."""
         return len(self.answer) + (0 if self.inner is None else self.inner.outs - self.inner.inputs)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the kernel's output."""
+        """The shape of the kernel's output."""
         return (self.n_state,) if self.samples == 1 else (self.samples, self.n_state)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Of the kernel's input vectors."""
+        """The lengths of the kernel's input vectors."""
         return (1, 1, 1, self.n_state, *((self.n_parameters,) if self.n_parameters else ()))
 
     def content(self) -> str:
@@ -105,7 +104,7 @@ def trace_stages(
     rate : callable
         ``rate(question, parameters)`` answers; or returns what a loop is called with, and the rest of the answer.
     n_state, n_question, n_parameters, n_answer : int
-        How many numbers these are.
+        How many numbers each of these has.
     samples : int
         How many states the kernel returns.
     inner : InnerLoop, optional
@@ -132,15 +131,15 @@ def trace_stages(
 
 @dataclass
 class LanesKernel(Kernel):
-    """Machine code with loops of its own, over lanes alone.  One state goes through it as a batch of one."""
+    """Machine code with internal loops, over lanes only; one state goes through it as a batch of one."""
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether the one form that there is is at hand."""
+        """Return whether its only form has been loaded."""
         return super().is_ready(True)
 
     @property
     def sends(self) -> bool:
-        """A loop has no place of its own for that."""
+        """Always False: a loop has no place for sending."""
         return False
 
     @made_once
@@ -165,19 +164,19 @@ class StepKernel(LanesKernel):
 
 @dataclass
 class CallingStepKernel(StepKernel):
-    """Steps whose rates call a loop over bodies, and which have a form of their own for one state, as that has."""
+    """Steps whose rates call a loop over bodies, and which, like that loop, have a separate form for one state."""
 
     loop: RolledKernel = field(kw_only=True, repr=False)
     """What the rate calls."""
     _contexts: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether the form for batches, or for one state, is at hand."""
+        """Return whether the form for batches, or for one state, has been loaded."""
         return Kernel.is_ready(self, batch)
 
     @made_once
     def single_address(self) -> int:
-        """Machine code for one state, ``kernel(in, out, context)`` with room to work behind the inputs."""
+        """The machine code for one state, ``kernel(in, out, context)``, with room to work after the inputs."""
         return self._address("single")
 
     @made_once
@@ -202,7 +201,7 @@ class CallingStepKernel(StepKernel):
 
     @property
     def context_address(self) -> int:
-        """Where code and schedule of what the rate calls are."""
+        """The address of the code and schedule of what the rate calls."""
         if "lanes" not in self._contexts:
             words = self.loop.lanes_address, self.loop.context_address
             self._contexts["lanes"] = np.array(words, dtype=np.int64)
@@ -216,7 +215,7 @@ class CallingStepKernel(StepKernel):
 
 
 def work_of(stages: Stages) -> int:
-    """Return how many values steps need beside inputs and results: none where they fit the stack."""
+    """Return how many values steps need besides inputs and results: none if they fit on the stack."""
     if stages.inner is None:
         return 0
     held = STATE + stages.n_state + stages.n_parameters + len(stages.questions) * stages.n_answer
@@ -227,7 +226,7 @@ def work_of(stages: Stages) -> int:
 def step_module(stages: Stages, v: Vectors, work_at: int) -> str:
     """Return LLVM assembly of the loop and of the functions it calls.
 
-    ``work_at`` is how many values behind the beginning of the inputs there is room to work.
+    ``work_at`` is how many values after the beginning of the inputs the work area begins.
     """
     places = table_of_places([k * v.size for k in range(stages.n_state * stages.samples)], v)
     declared = "\n".join(Emitter(v).declarations())
@@ -281,9 +280,9 @@ def step_functions(
 
 
 def _call_loop(f: MachineFunction, v: Vectors, stages: Stages, w: Value, found: Value, answer: Value) -> None:
-    """Call a loop with what a rate asks for; the answer is what it finds, and the rest of the rate's.
+    """Call a loop with what a rate asks for; the answer is what it finds, followed by the rest of the rate's answer.
 
-    The loop over lanes gets its schedule, that of one state room to work.
+    The loop over lanes gets its schedule; the one for one state gets room to work.
     """
     called, inner = f.args[2], stages.inner
     assert inner is not None
@@ -294,7 +293,7 @@ def _call_loop(f: MachineFunction, v: Vectors, stages: Stages, w: Value, found: 
 
 
 def copy_vectors(v: Vectors, source: Value, to: Value, count: int) -> None:
-    """Copy so many vectors, in a loop if they are many."""
+    """Copy ``count`` vectors, in a loop if there are many."""
 
     def copy(k: Operand) -> None:
         to.at(k, v.type).store(source.at(k, v.type).load(v.type, v.size), v.size)
@@ -316,7 +315,7 @@ def first_as_integer(v: Vectors, vector: Value) -> Value:
 
 
 def time_after(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
-    """Return the time after so many steps: not summed up, but t0 + k h."""
+    """Return the time after a number of steps: t0 + k h rather than a running sum."""
     f = done.f
     count = spread(done, v.lanes) if v.lanes > 1 else done
     steps = f.op(f"sitofp {count.type} {count.name} to {v.type}", v.type)
@@ -325,7 +324,7 @@ def time_after(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
 
 
 def _add_function(module: Module, name: str, graph: Graph, wanted: Sequence[int], v: Vectors, in_parts: bool) -> None:
-    """Add a graph as a function; that of a large tree in parts, each of which computes some of the results."""
+    """Add a graph as a function; for a large tree, in parts that each compute some of the results."""
     if not in_parts:
         module.add(name, function_of(name, graph, wanted, v))
         return
@@ -340,5 +339,5 @@ def _add_function(module: Module, name: str, graph: Graph, wanted: Sequence[int]
 
 
 def function_of(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
-    """Write a graph as a function that reads consecutive vectors and writes consecutive vectors."""
+    """Return a graph as a function that reads and writes consecutive vectors."""
     return inner_function(name, *prepare(graph, list(wanted), vectors.fused), vectors)

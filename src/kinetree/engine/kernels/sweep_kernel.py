@@ -1,9 +1,8 @@
-"""Sweeps backwards through steps as machine code: how weights of where steps end become weights of where they began.
+"""Backward sweeps through steps as machine code: weights of where steps end become weights of where they began.
 
-A law says how one step does that for the weights of its end, which it is linear in.  With one row of weights, that is a
-gradient, and the law is a single function.  With a row for each number of the state, that is a matrix of derivatives:
-what multiplies the weights is then computed once per step, and blocks of rows are multiplied with it one after the
-other.
+A law does that for one step; it is linear in the weights of its end.  With one row of weights, that is a gradient, and
+the law is a single function.  With a row for each number of the state, that is a matrix of derivatives: what multiplies
+the weights is then computed once per step, and blocks of rows are multiplied with it one after the other.
 
 Inputs are ``t`` and ``h`` (one number each), the state in which the first step begins, the states in which all of them
 end, one after the other, parameters, and the rows of weights; the output is these rows where the first step begins.
@@ -29,12 +28,12 @@ TIME, STEP, FIRST_STATE = 0, 1, 2
 """Places of t, h and the first state among the inputs of a law."""
 
 BLOCK = 2
-"""Rows that are multiplied with coefficients at a time: each of these is read once for all of them."""
+"""Rows that are multiplied by coefficients at a time: each coefficient is read once for all of them."""
 
 
 @dataclass
 class Sweep:
-    """A law of one step, ``(t, h, state, parameters, weights)`` to the weights before it, and how often it is done."""
+    """A law of one step, ``(t, h, state, parameters, weights)`` to the weights before it, and how often it runs."""
 
     graph: Graph
     outputs: list[int]
@@ -45,22 +44,22 @@ class Sweep:
 
     @property
     def n_weights(self) -> int:
-        """Numbers of one row."""
+        """The number of weights in one row."""
         return len(self.outputs)
 
     @property
     def block(self) -> int:
-        """Rows that are done at a time."""
+        """The number of rows that are processed at a time."""
         return min(self.rows, BLOCK)
 
     @property
     def all_rows(self) -> int:
-        """Rows in whole blocks."""
+        """The number of rows, rounded up to whole blocks."""
         return -(-self.rows // self.block) * self.block
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Of the kernel's input vectors."""
+        """The lengths of the kernel's input vectors."""
         parameters = (self.n_parameters,) if self.n_parameters else ()
         return (1, 1, self.n_state, self.steps * self.n_state, *parameters, self.all_rows * self.n_weights)
 
@@ -125,7 +124,7 @@ def sweep_module(sweep: Sweep, v: Vectors, work_at: int) -> str:
 
 
 def _side_by_side(sums: Graph, wanted: Sequence[int], m: int, block: int, rows: Graph) -> list[int]:
-    """Make the sums for several rows of weights, operation by operation: a coefficient is read once for all of them."""
+    """Return the sums for several rows of weights, operation by operation; a coefficient is read once for all."""
     places: list[dict[int, int]] = [{} for _ in range(block)]
     for i in sums.reachable(wanted):
         for r, place in enumerate(places):

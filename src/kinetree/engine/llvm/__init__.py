@@ -1,1 +1,1 @@
-"""LLVM assembly of graphs and of what runs them, and the processors that it is made for."""
+"""LLVM assembly of graphs and of the code that runs them, and the processors that it is made for."""

@@ -10,8 +10,8 @@
         f.ret(found.value)
     text = module.text()
 
-A :class:`Variable` is no memory but a name for values: where ways meet on which it has different ones, a phi node is
-written.  Integers are signed unless it says otherwise.  Straight-line code over lanes is written by
+A :class:`Variable` is not memory but a name for values: where branches on which it has different ones meet, a phi node
+is written.  Integers are signed unless stated otherwise.  Straight-line code over lanes is written by
 :class:`~.emitter.Emitter`, which may write on a function begun here.
 """
 
@@ -23,15 +23,15 @@ from contextlib import contextmanager
 from itertools import chain, count
 
 SIZES = {"i8": 1, "i32": 4, "float": 4, "i64": 8, "double": 8, "ptr": 8}
-"""Bytes of what memory holds."""
+"""Sizes in bytes of what memory holds."""
 
 
 _ENTRY = "entry.0"
-"""The first block of a function, whose name no parameter has."""
+"""The first block of a function, a name that no parameter has."""
 
 
 class AssemblyError(Exception):
-    """Code that writes code is wrong."""
+    """The code that writes assembly is wrong."""
 
 
 def _operation(name: str) -> Callable[[Value, Operand], Value]:
@@ -43,7 +43,7 @@ def _comparison(how: str) -> Callable[[Value, Operand], Value]:
 
 
 class Value:
-    """A value in a function: operators on it append instructions.  Integers beside it have its type."""
+    """A value in a function: operators on it append instructions.  Integers combined with it take its type."""
 
     __slots__ = ("f", "name", "type")
 
@@ -59,7 +59,7 @@ class Value:
         return other.name
 
     def like(self, element: str) -> str:
-        """Return the type of as many other elements."""
+        """Return the type of a vector with as many elements of another type."""
         lanes, _, rest = self.type.partition(" x ")
         return f"{lanes} x {element}>" if rest else element
 
@@ -69,7 +69,7 @@ class Value:
     equals, differs, is_below = map(_comparison, ("eq", "ne", "ult"))
 
     def __add__(self, other: Operand) -> Value:
-        """Add; to a pointer, bytes."""
+        """Add; to a pointer, add bytes."""
         if self.type == "ptr":
             return self.at(other)
         return self.f.op(f"add {self.type} {self.name}, {self.beside(other)}", self.type)
@@ -89,23 +89,23 @@ class Value:
         return self.f.call(f"llvm.smax.{self.type}", self, other, result=self.type)
 
     def choose(self, yes: Value, no: Operand) -> Value:
-        """Return one or the other, both of which are made."""
+        """Return one value or the other; both are computed."""
         return self.f.op(
             f"select {self.type} {self.name}, {yes.type} {yes.name}, {yes.type} {yes.beside(no)}", yes.type
         )
 
     def to(self, type: str) -> Value:
-        """Make a shorter or longer integer (unsigned), or an integer of a pointer."""
+        """Convert to a shorter or longer integer (unsigned), or a pointer to an integer."""
         bits, wanted = (64 if kind == "ptr" else int(kind[1:]) for kind in (self.type, type))
         how = "ptrtoint" if self.type == "ptr" else "zext" if wanted > bits else "trunc"
         return self.f.op(f"{how} {self.type} {self.name} to {type}", type)
 
     def at(self, index: Operand, type: str = "i8", hint: str = "at") -> Value:
-        """Return where the index-th of consecutive things is."""
+        """Return the address of an item in a sequence of items of a type."""
         return self.f.op(f"getelementptr {type}, ptr {self.name}, {typed(index)}", "ptr", hint)
 
     def load(self, type: str, align: int = 0, hint: str = "t") -> Value:
-        """Read what is there."""
+        """Read what is stored there."""
         return self.f.op(f"load {type}, ptr {self.name}" + (f", align {align}" if align else ""), type, hint)
 
     def store(self, value: Operand, align: int = 0, past_caches: bool = False) -> None:
@@ -124,11 +124,11 @@ class Value:
         self.f.do(f"store atomic {typed(value)}, ptr {self.name} seq_cst, align 8")
 
     def update(self, how: str, value: Operand) -> Value:
-        """Change a number by ``add``, ``sub``, ``and``, ``or`` or ``xchg`` at once; return what it was."""
+        """Change a number atomically by ``add``, ``sub``, ``and``, ``or`` or ``xchg``; return its old value."""
         return self.f.op(f"atomicrmw {how} ptr {self.name}, {typed(value)} seq_cst", "i64", "was")
 
     def exchange(self, expected: Operand, new: Operand) -> tuple[Value, Value]:
-        """Replace a number if it is the expected one; return what it was, and whether it was that."""
+        """Replace a number if it has the expected value; return its old value, and whether it was replaced."""
         text = f"cmpxchg ptr {self.name}, {typed(expected)}, {typed(new)} seq_cst seq_cst"
         pair = f"extractvalue {{ i64, i1 }} {self.f.op(text, '{ i64, i1 }').name}, "
         return self.f.op(pair + "0", "i64", "was"), self.f.op(pair + "1", "i1", "is")
@@ -138,29 +138,29 @@ Operand = Value | int
 
 
 def typed(value: Operand) -> str:
-    """Write an operand with its type; an integer is an i64."""
+    """Return an operand with its type; an integer is an i64."""
     return f"i64 {value}" if isinstance(value, int) else f"{value.type} {value.name}"
 
 
 class Variable:
-    """Stands for different values at different times."""
+    """A name that stands for different values at different times."""
 
     def __init__(self, f: MachineFunction, hint: str) -> None:
         self.f, self.hint = f, hint
 
     @property
     def value(self) -> Value:
-        """What it is now."""
+        """The current value."""
         return self.f.known[self]
 
     def set(self, value: Operand) -> None:
-        """Let it be something else from here on."""
+        """Change the value from here on."""
         known = self.f.known
         self.f.known = {**known, self: self.f.valued(value, known[self].type)}
 
 
 class Label:
-    """A place in a function; ``ways`` lead there: from which block, and with which values of variables."""
+    """A place in a function; ``ways`` lead there, each with its block and the values of variables."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -173,12 +173,12 @@ class StructLayout:
     Parameters
     ----------
     fields : str or (str, int)
-        What is there, by name; each behind the one before, or so many bytes behind the beginning.
+        What is there, by name; each after the one before, or at a given offset in bytes.
 
     Attributes
     ----------
     kinds, at : dict
-        What each is, and where, in bytes.
+        The type and the offset in bytes of each.
     size : int
         Where the last one ends.
     """
@@ -192,7 +192,7 @@ class StructLayout:
             self.kinds[name], self.at[name], self.size = kind, place, place + SIZES[kind]
 
     def of(self, pointer: Value) -> Fields:
-        """Return what is behind a pointer."""
+        """Return the fields that a pointer points to."""
         return Fields(self, pointer)
 
     def write(self, address: int, **words: int) -> None:
@@ -202,13 +202,13 @@ class StructLayout:
 
 
 class Fields:
-    """What is behind a pointer: ``fields["count"]`` reads, ``fields["count"] = n`` writes."""
+    """The fields that a pointer points to: ``fields["count"]`` reads, ``fields["count"] = n`` writes."""
 
     def __init__(self, layout: StructLayout, pointer: Value) -> None:
         self.layout, self.pointer = layout, pointer
 
     def place(self, name: str) -> Value:
-        """Return where something is."""
+        """Return the address of a field."""
         return self.pointer.at(self.layout.at[name], hint=f"{name}_at")
 
     def __getitem__(self, name: str) -> Value:
@@ -234,20 +234,20 @@ class MachineFunction:
         self.null = Value(self, "ptr", "null")
         self.rooms: list[str] = []
         self._lines: list[str] = []
-        self._block = _ENTRY  # none where nothing gets
+        self._block = _ENTRY  # None where the code is unreachable
         self._known: dict[Variable, Value] = {}
         self._ends: list[Label] = []
-        self._behind: Label | None = None  # of a choice whose other half may still follow
+        self._behind: Label | None = None  # of a choice that may still get its other half
 
     @property
     def lines(self) -> list[str]:
-        """What is written so far; others may append instructions to it."""
+        """The lines written so far; others may append instructions to them."""
         self._close_choice()
         return self._lines
 
     @property
     def known(self) -> dict[Variable, Value]:
-        """What variables are here."""
+        """The current values of variables."""
         self._close_choice()
         return self._known
 
@@ -257,7 +257,7 @@ class MachineFunction:
 
     @property
     def is_reached(self) -> bool:
-        """Whether anything gets here."""
+        """Whether the current place can be reached."""
         self._close_choice()
         return bool(self._block)
 
@@ -270,7 +270,7 @@ class MachineFunction:
     def _go_on(self, text: str) -> None:
         self._close_choice()
         if not self._block:
-            raise AssemblyError(f"nothing gets to {text!r}")
+            raise AssemblyError(f"no path leads to {text!r}")
 
     def op(self, text: str, type: str, hint: str = "t") -> Value:
         """Append an instruction and return its result."""
@@ -289,23 +289,23 @@ class MachineFunction:
         return Value(self, "ptr", f"@{name}")
 
     def valued(self, value: Operand, type: str = "i64") -> Value:
-        """Return a value as it is, and an integer as a value of a type."""
+        """Return a value as it is, or an integer as a value of a type."""
         return Value(self, type, str(value)) if isinstance(value, int) else value
 
     def variable(self, value: Operand, hint: str) -> Variable:
-        """Return a variable, and what it is at first."""
+        """Return a variable with an initial value."""
         made = Variable(self, hint)
         self.known = {**self.known, made: self.valued(value)}
         return made
 
     def room(self, type: str, number: int = 1, align: int = 8, hint: str = "room") -> Value:
-        """Return memory on the stack that there is as long as the function runs."""
+        """Return memory on the stack that lasts as long as the function runs."""
         name = f"%{hint}.{next(self.counter)}"
         self.rooms.append(f"  {name} = alloca {type}, i64 {number}, align {align}")
         return Value(self, "ptr", name)
 
     def call(self, what: str | Value, *args: Operand, result: str = "void", convention: str = "") -> Value:
-        """Call a function by its address, or by its name: it is declared if the module does not define it."""
+        """Call a function by its address or name; it is declared if the module does not define it."""
         name = f"@{what}" if isinstance(what, str) else what.name
         if isinstance(what, str):
             kinds = ", ".join(typed(a).rpartition(" ")[0] for a in args)
@@ -322,11 +322,11 @@ class MachineFunction:
         self._block = ""
 
     def label(self, name: str) -> Label:
-        """Return a place that is reached by jumps until it is placed by :meth:`place`."""
+        """Return a label that code may jump to; :meth:`place` puts it into the function."""
         return Label(f"{name}.{next(self.counter)}")
 
     def jump(self, to: Label, when: Value | None = None, unless: Value | None = None) -> None:
-        """Go on elsewhere: always, if a condition holds, or unless it does."""
+        """Continue elsewhere: always, if a condition holds, or unless it does."""
         condition, here = when or unless, self.label("go_on")
         yes, no = (to, here) if when else (here, to)
         self.do(f"br i1 {condition.name}, label %{yes.name}, label %{no.name}" if condition else f"br label %{to.name}")
@@ -336,7 +336,7 @@ class MachineFunction:
         self.place(here)
 
     def place(self, label: Label) -> None:
-        """Go on here from all that jumped to a label, and from what is above."""
+        """Continue here after all jumps to a label, and from the code above."""
         if self.is_reached:
             self.jump(label)
         if not label.ways:
@@ -355,14 +355,14 @@ class MachineFunction:
 
     @contextmanager
     def way_out(self, name: str) -> Iterator[Label]:
-        """Give what is inside a label behind it."""
+        """Give the block a label that is placed after it."""
         label = self.label(name)
         yield label
         self.place(label)
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """Do what is inside if a condition holds; :meth:`otherwise` may follow at once."""
+        """Run the block if a condition holds; :meth:`otherwise` may follow immediately."""
         behind = self.label("behind")
         self.jump(behind, unless=condition)
         yield
@@ -371,10 +371,10 @@ class MachineFunction:
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:
-        """Do what is inside if the condition right before does not hold."""
+        """Run the block if the preceding condition does not hold."""
         behind, self._behind = self._behind, None
         if behind is None:
-            raise AssemblyError("otherwise follows no choice")
+            raise AssemblyError("otherwise() does not follow a when()")
         end = self.label("joined")
         if self._block:
             self.jump(end)
@@ -389,13 +389,13 @@ class MachineFunction:
 
     @contextmanager
     def forever(self, *changing: Variable) -> Iterator[None]:
-        """Do what is inside again and again until it leaves; variables that it changes are named."""
+        """Repeat the block until it leaves; the variables that it changes must be named."""
         begin, end = self.label("again"), self.label("left")
         self.jump(begin)
         before = begin.ways[0][1]
         self._lines.append(f"{begin.name}:")
         first = len(self._lines)
-        self._lines += ["" for _ in changing]  # filled in when all ways are known
+        self._lines += ["" for _ in changing]  # filled in when all incoming branches are known
         inside = {v: Value(self, before[v].type, f"%{v.hint}.{next(self.counter)}") for v in changing}
         self._block, self._known = begin.name, {**before, **inside}
         self._ends.append(end)
@@ -412,14 +412,14 @@ class MachineFunction:
         self.place(end)
 
     def leave(self, when: Value | None = None, unless: Value | None = None) -> None:
-        """Go on behind the innermost loop."""
+        """Continue after the innermost loop."""
         self.jump(self._ends[-1], when, unless)
 
     @contextmanager
     def loop(
         self, start: Operand, stop: Operand, step: Operand = 1, changing: Sequence[Variable] = (), hint: str = "k"
     ) -> Iterator[Value]:
-        """Do what is inside for numbers from ``start`` on, as long as they are below ``stop``."""
+        """Run the block for numbers from ``start`` on, as long as they are below ``stop``."""
         k = self.variable(start, hint)
         with self.forever(k, *changing):
             now = k.value
@@ -456,10 +456,10 @@ class Module:
         self._parts[name] = [head, f"{_ENTRY}:", *f.rooms, *f.lines, "}"]
 
     def add(self, name: str, text: str) -> None:
-        """Add something that is no function, once."""
+        """Add something other than a function, once."""
         self._parts[name] = [text]
 
     def text(self) -> str:
-        """Return all of it as LLVM assembly."""
+        """Return the module as LLVM assembly."""
         declared = [line for name, line in self.called.items() if name not in self._parts]
         return "\n".join([*declared, *chain.from_iterable(self._parts.values()), ""])

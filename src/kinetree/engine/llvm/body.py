@@ -16,25 +16,25 @@ from .table_lookups import TableLookups
 from .vectors import SCALARS, Vectors
 
 ANGLES_AT_ONCE = 4
-"""Of one state, whose sines and cosines are computed as a vector."""
+"""Angles of one state whose sines and cosines are computed as one vector."""
 
 FEWEST_OPERATIONS = 144
-"""Between two calls that send lines: each costs half of the registers."""
+"""Operations between two calls that send lines: each call costs half of the registers."""
 
 MOST_WAITING = 256
-"""Results that wait to be sent, if they are to stay in the nearest cache beside all else."""
+"""Number of results that wait to be sent, if they are to stay in the nearest cache beside everything else."""
 
 MOST_LEFT = 0.25
-"""Part of the lines that may be left to send when a tile is computed."""
+"""Fraction of the lines that may still have to be sent when a tile has been computed."""
 
 FETCHED_BEFORE = 50
-"""Operations between the fetching of a place and the storing of a value there."""
+"""Operations between prefetching a place and storing a value there."""
 
 _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
 class Sending:
-    """Every few operations a kernel sends lines of results on to memory; see :mod:`.streaming`.
+    """How a kernel sends lines of results on to memory every few operations; see :mod:`.streaming`.
 
     Lines that become whole soon are sent while the rest of the same tile is computed, so that few results wait, in the
     nearest cache.  Otherwise those of the tile before are sent.  Then a value whose place is not in the nearest cache
@@ -44,7 +44,7 @@ class Sending:
     Parameters
     ----------
     graph, outputs
-        What is computed; without, there is nothing to send.
+        What is computed; if left out, there is nothing to send.
     vectors : Vectors
         What the values are.
     in_pieces : bool
@@ -82,7 +82,7 @@ class Sending:
                 self.soon.setdefault(done[i] - FETCHED_BEFORE, []).append(place)
 
     def _sent_soon(self, outputs: Sequence[int], known: np.ndarray, per_line: int) -> bool:
-        """Arrange to send lines of the same tile if few results wait for that and few lines are left at the end."""
+        """Arrange to send lines of the same tile if that leaves few results waiting and few lines at the end."""
         results = sorted(set(outputs))
         number = {i: k for k, i in enumerate(results)}
         times = streaming.Times(self.times.count, known[np.asarray(outputs)])
@@ -102,7 +102,7 @@ class Sending:
         return self.times.known is not None
 
     def _send(self, e: Emitter, time: int) -> None:
-        """Call the function that sends a parcel on, its first word.
+        """Call the function that sends a parcel on, which is its first word.
 
         It is read anew each time: where the call itself would read it from the stack, LLVM (22) forgets that it has
         just pushed the frame pointer there, which the function does not keep.
@@ -110,7 +110,7 @@ class Sending:
         e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel, i64 {time})")
 
     def after_operation(self, e: Emitter) -> None:
-        """Emit what it is time for."""
+        """Emit what is due now."""
         self.done += 1
         if not self:
             return
@@ -158,7 +158,7 @@ def emit_body(
 
 
 def places_of(outputs: Sequence[int], but: Collection[int] = ()) -> dict[int, list[int]]:
-    """Return which outputs each node is, but for some."""
+    """Return the outputs that each node stands for, except some."""
     wanted: dict[int, list[int]] = {}
     for k, o in enumerate(outputs):
         if k not in but:
@@ -169,7 +169,7 @@ def places_of(outputs: Sequence[int], but: Collection[int] = ()) -> dict[int, li
 def node_emitter(
     emitter: Emitter, graph: Graph, operations: Iterable[int], name: Callable[[int], str], names: Mapping[int, str]
 ) -> Callable[[int], str]:
-    """Return what emits one operation on values that ``name`` knows; ``operations`` are in ``names`` once made."""
+    """Return a function that emits one operation on values that ``name`` knows; ``names`` holds those already made."""
     circles: dict[int, tuple[str, str]] = {}
     turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
     made_here = {i for i in operations if graph.args[i]}
@@ -177,12 +177,12 @@ def node_emitter(
     t = emitter.type
 
     def is_known(i: int) -> bool:
-        """Return whether a value is there already; a sign that is changed where it is read is so with its operand."""
+        """Return whether a value already exists; a sign that is changed on reading exists with its operand."""
         value, _ = operand_of(graph, made_here, i)
         return value in names or value not in made_here
 
     def turn(angle: int) -> None:
-        """Find sine and cosine of an angle, and of those that are needed next if they are known."""
+        """Compute sine and cosine of an angle, and of those that are needed next if they are known."""
         first = turning.index(angle)
         known = [a for a in turning[first + 1 :] if a not in circles and is_known(a)]
         together = [angle, *known[: ANGLES_AT_ONCE - 1]] if emitter.lanes == 1 else [angle]
@@ -220,12 +220,12 @@ def node_emitter(
 
 
 def consecutive_inputs(e: Emitter) -> Callable[[int], str]:
-    """Return what loads inputs that lie one after another."""
+    """Return a function that loads inputs that lie one after another."""
     return lambda k: e.load("in", k)
 
 
 def inputs_by_table(lengths: Sequence[int]) -> Callable[[Emitter], Callable[[int], str]]:
-    """Return what makes what loads inputs that lie in several arrays, given as a table of pointers."""
+    """Return a factory of functions that load inputs from several arrays, given as a table of pointers."""
     place = [(j, k) for j, n in enumerate(lengths) for k in range(n)]
 
     def inputs_of(e: Emitter) -> Callable[[int], str]:

@@ -1,13 +1,12 @@
 """Kernels that loop: a schedule of small straight-line steps instead of one long function.
 
-Each step is compiled once and called many times with different offsets.  Per lane of the
-batch there is a work area; a step finds its numbers at ``base + offset + index``, where
-the offset comes from its entry in the schedule.
+Each step is compiled once and called many times with different offsets.  There is a work area per lane of the batch; a
+step finds its numbers at ``base + offset + index``, where the offset comes from its entry in the schedule.
 
-A step may belong to a body and to all that it carries, one freedom after the other.  What these hold lies in *columns*
+A step may belong to a body and to everything it carries, one freedom after the other.  Their numbers lie in *columns*
 of the work area: the step reads the body's own numbers once, goes through the columns, writes numbers per column into
-results, and replaces what the column holds by what the next body towards the base is to find.  With one state the
-columns lie side by side, so that a vector takes as many of them as it has lanes.
+results, and replaces the column's content by what the next body toward the base needs.  With one state the columns lie
+side by side, so that a vector takes as many of them as it has lanes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .vectors import Vectors, first_lanes
 BASES = ("in", "out", "work", "params")
 
 COLUMN, ROW = "column", "row"
-"""Further places of steps that go through columns: in the column at hand, and its own one of consecutive results."""
+"""Further bases for steps that go through columns: the current column, and its one of consecutive results."""
 
 SCHEDULE = StructLayout(
     count="i64", entries="ptr", params="ptr", outs="i64", words="i64", size="i64", inputs="i64", lengths="ptr",
@@ -42,7 +41,7 @@ FROM_PYTHON = ("PyMem_RawMalloc", "PyMem_RawFree")
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a number is: ``base`` area, which word of the entry holds the offset, index from there."""
+    """Where a number is: its ``base`` area, which word of the entry holds the offset, and the index from there."""
 
     base: str
     word: int
@@ -51,7 +50,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class HeldColumns:
-    """Where columns are in the work area: how far behind its beginning, numbers in each, how many there are."""
+    """Where columns are in the work area: their offset, numbers in each, and how many there are."""
 
     at: int = 0
     width: int = 1
@@ -65,7 +64,7 @@ class HeldColumns:
         return (self.count // v.lanes + 2) * v.lanes
 
     def room(self, v: Vectors) -> int:
-        """Return how many vectors of the work area they take; as many numbers for one state."""
+        """Return how many vectors of the work area the columns take; for one state, as many numbers."""
         return self.width * self.apart(v) if self.count else 0
 
 
@@ -77,18 +76,18 @@ class BodyStep:
     sources: list[Slot] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     targets: list[tuple[Slot, bool]] = field(default_factory=list)
-    """Slot, and whether to add to what is there instead of replacing it."""
+    """The slot, and whether to add to its content instead of replacing it."""
     columns_word: int = 0
-    """Which word of an entry says how many columns it goes through; zero if it does not."""
+    """Which word of an entry is the number of columns it goes through; zero if it goes through none."""
 
     def source(self, place: Slot) -> int:
-        """Return the graph's node for a number at a place."""
+        """Return the graph's node for the number in a slot."""
         if place not in self.sources:
             self.sources.append(place)
         return self.graph.input(self.sources.index(place))
 
     def store(self, place: Slot, node: int, accumulate: bool = False) -> None:
-        """Write a result."""
+        """Store a result in a slot."""
         if (place, accumulate) not in self.targets:
             self.targets.append((place, accumulate))
             self.outputs.append(node)
@@ -100,8 +99,8 @@ def rolled_module(
     """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
     The context is a :data:`SCHEDULE`.  The first word of an entry is the address of its step.  For one state it is
-    ``@kernel(table, out)``, with a table of pointers to the inputs, and the schedule is ``@schedule``;
-    ``@run(in, out, work)`` does the same with inputs one behind the other, in a work area of the caller's.
+    ``@kernel(table, out)``, with a table of pointers to the inputs, and the schedule is ``@schedule``; ``@run(in, out,
+    work)`` does the same with inputs one after the other, in a work area of the caller.
     """
     module = Module()
     form = v.one if one_state else v
@@ -134,7 +133,7 @@ def _run_steps(f: MachineFunction, schedule: Fields, given: Value, out: Value, w
 
 
 def _run_one(f: MachineFunction, v: Vectors, table: Value, out: Value) -> None:
-    """Put inputs one behind the other, run the steps, and move what they leave to where it belongs."""
+    """Put the inputs one after the other, run the steps, and move their results to where they belong."""
     schedule = SCHEDULE.of(f.symbol("schedule"))
     numbers, outs, moves = (schedule[name] for name in ("numbers", "outs", "moves"))
     is_moved = moves.differs(0)
@@ -155,12 +154,12 @@ def _run_one(f: MachineFunction, v: Vectors, table: Value, out: Value) -> None:
                 out.at(to, v.real).store(found.at(source, v.real).load(v.real))
         f.call("PyMem_RawFree", heap)
         f.ret()
-    with f.loop(0, schedule["size"]) as k:  # nobody can be told from here
+    with f.loop(0, schedule["size"]) as k:  # an error cannot be reported from here
         out.at(k, v.real).store(Value(f, v.real, Emitter(v).number(float("nan"))))
 
 
 class _StepWriter:
-    """Writes one step; ``form`` are the values of numbers that it keeps, ``v`` those that it computes with."""
+    """Writes one step; ``form`` describes the numbers that it keeps, ``v`` those that it computes with."""
 
     def __init__(
         self, f: MachineFunction, step: BodyStep, graph: Graph, outputs: Sequence[int], v: Vectors, form: Vectors,
@@ -175,7 +174,7 @@ class _StepWriter:
         self._bases: dict[tuple[str, int], Value] = {}
 
     def write(self) -> None:
-        """Write all of it."""
+        """Write the whole step."""
         f, v, word = self.f, self.v, self.step.columns_word
         if not word:
             self._body(None, None)
@@ -199,7 +198,7 @@ class _StepWriter:
             self._body(full, first_lanes(v, self.count - full))
 
     def _read(self) -> list[int]:
-        """Return inputs that some result depends on."""
+        """Return the inputs that some result depends on."""
         graph = self.graph
         return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == INPUT]
 
@@ -207,7 +206,7 @@ class _StepWriter:
         return self.entry.at(word, "i64").load("i64")
 
     def _base(self, place: Slot) -> Value:
-        """Return where an area begins for this entry; offsets are in vectors (in parameters: numbers)."""
+        """Return the beginning of an area for this entry; offsets are in vectors (in parameters: numbers)."""
         rows = self.columns.rows
         where = rows[place.index % len(rows)][0] if place.base == ROW and rows else "out"
         key = (place.base + where, place.word)
@@ -222,7 +221,7 @@ class _StepWriter:
         return self._bases[key]
 
     def _at(self, place: Slot, column: Value | None) -> Value:
-        """Return where a number is, for the column at hand if the step goes through some."""
+        """Return the address of a number, for the current column if the step goes through columns."""
         base, form = self._base(place), self.form
         if place.base == ROW:
             assert column is not None

@@ -6,8 +6,7 @@ are not written on the way out, so any batch length works.  A row stride of zero
 broadcasts one state to the whole batch without a copy.  Numbers that do not follow one another,
 or are of the other precision, are gathered as they are.
 
-A second, small kernel may guard the inputs: the driver returns 1 if its verdict on any
-state is positive.
+A second, small kernel may guard the inputs: the driver returns 1 if it gives a positive number for any state.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ JOB = StructLayout(
     kernel="ptr", guard="ptr", out="ptr", scratch="ptr", out_length="i64", start="i64", stop="i64", count="i64",
     context="ptr", places="ptr", tile_area="ptr", scratch_bytes="i64", second="i64", tiles="i64", block_bytes="i64",
 )  # fmt: skip
-"""The words of a job, behind which come pointers, strides, lengths and layouts of its ``count`` inputs."""
+"""The words of a job, followed by pointers, strides, lengths and layouts of its ``count`` inputs."""
 
 LAYOUT = StructLayout(row="i64", column="i64", other="i64")
 """How an input lies in memory that is not made of rows of numbers of the kernel's own precision: bytes from one state
@@ -53,7 +52,7 @@ def pack_job(
     context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
     tiles: int = 1, block_bytes: int = 0, layouts: Sequence[int] = (),
 ) -> bytes:  # fmt: skip
-    """Pack what one call of the driver is to do. The context is handed to the kernel as it is.
+    """Pack one call of the driver into a job. The context is passed to the kernel as it is.
 
     ``places`` is a table of 32-bit numbers, one per output and a vector's worth of padding:
     where among the kernel's results each output is, in bytes.
@@ -77,7 +76,7 @@ def pack_job(
 
 
 def driver_module(v: Vectors) -> str:
-    """Return LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
+    """Return LLVM assembly of ``drive(job)``, a job being a block of 8-byte words from :func:`pack_job`.
 
     ``run(job, scratch, start, stop, tile_area)`` does a part of it.
 
@@ -98,7 +97,7 @@ def driver_module(v: Vectors) -> str:
 
 
 class Rounds(NamedTuple):
-    """In which order states come.
+    """The order in which states are computed.
 
     States whose results go out in whole lines are computed in rounds: of lanes times g consecutive states first
     number 0, g, 2 g, ..., then 1, g + 1, ...; see streaming.  What does not fill a round comes in order.
@@ -106,7 +105,7 @@ class Rounds(NamedTuple):
 
     start: Value
     stop: Value
-    """Behind the last state of a round."""
+    """The end of a round: one past its last state."""
     apart: Value
     """g."""
     states: Value
@@ -123,17 +122,17 @@ class Tile(NamedTuple):
     result: Value
     """Where its results are."""
     final: Value
-    """Where those of its first state go."""
+    """Where the results of its first state go."""
 
 
 @dataclass
 class Batch:
-    """What is known throughout a part of a job."""
+    """What stays the same throughout a part of a job."""
 
     f: MachineFunction
     v: Vectors
     word: Mapping[str, Value]
-    """Of the job, by name."""
+    """Fields of the job, by name."""
     inputs: Value
     """Where pointers, strides, lengths and layouts of inputs are."""
     scratch: Value
@@ -159,14 +158,14 @@ class Batch:
 
     @property
     def row_bytes(self) -> Value:
-        """Between the results of one state and those of the next."""
+        """The number of bytes between the results of one state and those of the next."""
         return self.word["out_length"] * self.v.item
 
 
 def run(
     f: MachineFunction, v: Vectors, job: Value, scratch: Value, start: Value, stop: Value, tile_area: Value
 ) -> None:
-    """Compute some states of a job; return whether the guard doubts any."""
+    """Compute some states of a job; return whether the guard rejects any."""
     fields = JOB.of(job)
     word = {name: fields[name] for name in JOB.at if name not in _OWN}
     batch = Batch(f, v, word, job + JOB.size, scratch, start, stop, tile_area)
@@ -184,9 +183,9 @@ def run(
 
 
 def compute_one(b: Batch, base: Variable, doubts: Variable, odd: Variable) -> None:
-    """Read a tile, compute it, perhaps with a kernel that sends results on, and write it.
+    """Read a tile, compute it, possibly with a kernel that sends results on, and write it.
 
-    What is sent with the next tile stays where it is meanwhile: odd tiles have their results elsewhere.
+    Results that are sent with the next tile must stay in place meanwhile: odd tiles have theirs elsewhere.
     """
     f, v, word = b.f, b.v, b.word
     result = b.scratch.at(read_inputs(b, base.value, b.scratch) + v.lanes, v.type)
@@ -206,7 +205,7 @@ def compute_one(b: Batch, base: Variable, doubts: Variable, odd: Variable) -> No
 
 
 def compute_some(b: Batch, base: Variable, doubts: Variable) -> None:
-    """Read some tiles, as many as the kernel computes at once or as there are; compute them; write them one by one.
+    """Read some tiles, as many as the kernel computes at once or as remain; compute them; write them one by one.
 
     That pays where code is long and vectors are short.
     """
@@ -231,7 +230,7 @@ def compute_some(b: Batch, base: Variable, doubts: Variable) -> None:
 
 
 def find_rounds(v: Vectors, start: Value, stop: Value, length: Value, whole_lines: Value) -> Rounds:
-    """Find where rounds end, if there are any: if results, so many of each state, are written in whole lines."""
+    """Find where rounds end, if there are any: when the results of each state are written in whole lines."""
     f = start.f
     zeros = f.call("llvm.cttz.i64", length | v.per_line, f.valued(1, "i1"), result="i64")
     apart = f.valued(v.per_line) >> zeros
@@ -249,7 +248,7 @@ def next_tile(v: Vectors, rounds: Rounds, base: Value) -> Value:
 
 
 def states_of(v: Vectors, rounds: Rounds, base: Value, last: Value) -> list[Value]:
-    """Return which state each lane is: the last one again behind the end of the batch."""
+    """Return which state each lane holds; past the end of the batch, the last one again."""
     step = states_apart(rounds, base)
     return [(base + step * k).min(last) for k in range(v.lanes)]
 
@@ -260,7 +259,7 @@ def states_apart(rounds: Rounds, base: Value) -> Value:
 
 
 def tile_at(b: Batch, base: Value, result: Value) -> Tile:
-    """Return a tile whose results are there."""
+    """Return the tile whose results are at an address."""
     return Tile(base, base < b.rounds.stop, result, b.word["out"].at(base * b.word["out_length"], b.v.real))
 
 
@@ -289,7 +288,7 @@ def read_any(
     f: MachineFunction, v: Vectors, pointer: Value, layout: Value, base: Value, step: Value, last: Value,
     length: Value, to: Value,
 ) -> None:  # fmt: skip
-    """Gather the numbers of a tile from wherever they are; states that follow one another are vectors already."""
+    """Gather the numbers of a tile from wherever they are; states that follow one another already are vectors."""
     lies = LAYOUT.of(layout)
     row, column, other = (lies[name] for name in LAYOUT.at)
     rows = [pointer + (base + step * k).min(last) * row for k in range(v.lanes)]
@@ -309,7 +308,7 @@ def read_any(
 
 
 def read_masked(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
-    """Transpose squares of numbers, the last one as far as there are any."""
+    """Transpose squares of numbers, the last one only partly if it is incomplete."""
     with f.loop(0, length, v.lanes) as c:
         mask, none = first_lanes(v, length - c), Value(f, v.type, "zeroinitializer")
         item = f.valued(v.item, "i32")
@@ -320,7 +319,7 @@ def read_masked(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: V
 
 
 def read_whole(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
-    """Transpose squares of numbers, the last one overlapping the one before; short rows number by number."""
+    """Transpose squares of numbers, the last one overlapping the one before; short rows go number by number."""
     with f.when(length < v.lanes), f.loop(0, length) as c:
         store_vectors(v, to.at(c, v.type), [gathered([row.at(c, v.real).load(v.real) for row in rows])])
     with f.otherwise():
@@ -331,13 +330,13 @@ def read_whole(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Va
 
 
 def store_vectors(v: Vectors, to: Value, vectors: Sequence[Value]) -> None:
-    """Store vectors one behind the other."""
+    """Store vectors one after the other."""
     for k, vector in enumerate(vectors):
         to.at(k, v.type).store(vector, v.size)
 
 
 def ask_guard(f: MachineFunction, v: Vectors, guard: Value, area: Value, room: Value) -> Value:
-    """Return 1 if there is a guard and its verdict on any state of a tile is positive; it is written to ``room``."""
+    """Return 1 if there is a guard and it gives a positive number for any state of a tile; it writes to ``room``."""
     doubt = f.variable(0, "doubt")
     with f.when(guard.differs(f.null)):
         f.call(guard, area, room)
@@ -351,7 +350,7 @@ def ask_guard(f: MachineFunction, v: Vectors, guard: Value, area: Value, room: V
 
 
 def write_tile(b: Batch, tile: Tile) -> None:
-    """Write a tile of a round in whole lines, another one in squares."""
+    """Write a tile of a round in whole lines, any other one in squares."""
     with b.f.when(tile.in_round):
         write_lines(b, tile)
     with b.f.otherwise():
@@ -387,10 +386,10 @@ def write_sent_tile(b: Batch, tile: Tile, is_straight: Value) -> None:
 
 
 def pack_first(b: Batch, tile: Tile) -> Value:
-    """Say where results go before they are computed, if the kernel sends them soon; return whether they go there.
+    """Prepare where results go before they are computed, if the kernel sends them soon; return whether they go there.
 
-    Of a tile that belongs to no round they go into the caches; of one with states behind the end of the batch, to rows
-    of their own first.
+    Those of a tile that belongs to no round go into the caches; those of one that exceeds the batch first go to
+    separate rows.
     """
     f, is_straight = b.f, b.f.variable(b.f.valued(1, "i1"), "is_straight")
     with f.when(b.sends_soon):
@@ -402,7 +401,7 @@ def pack_first(b: Batch, tile: Tile) -> Value:
 
 
 def pack(b: Batch, tile: Tile, past_caches: Value, rows: Value, apart: Value) -> None:
-    """Make the results of a tile the parcel that is sent."""
+    """Make the results of a tile the parcel to be sent."""
     sender = past_caches.choose(b.f.symbol(streaming.SEND), b.f.symbol(streaming.SEND_CACHED))
     word = b.word
     b.f.call(streaming.PACK, b.parcel, sender, tile.result, word["places"], rows, word["out_length"], apart)
@@ -415,7 +414,7 @@ def copy_numbers(f: MachineFunction, v: Vectors, source: Value, to: Value, count
 
 
 def write_chunks(b: Batch, tile: Tile) -> None:
-    """Write a tile in squares; streamed, by way of an area in the nearest cache, a chunk of each row at a time."""
+    """Write a tile in squares; when streaming, via an area in the nearest cache, a chunk of each row at a time."""
     f, v, length = b.f, b.v, b.word["out_length"]
     chunk, states = b.streaming.choose(f.valued(CHUNK), length), b.stop - tile.base
     write = write_masked if v.masks else write_whole
@@ -431,10 +430,10 @@ def write_chunks(b: Batch, tile: Tile) -> None:
 def write_masked(
     f: MachineFunction, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
 ) -> None:
-    """Write squares of results, the last one as far as there are any, of those states that there are.
+    """Write squares of results, the last one only partly if it is incomplete, for the existing states.
 
-    ``places`` says where behind ``result`` each of ``count`` results is, for all states; ``to`` is where those of the
-    first state go, and those of the next are ``apart`` numbers behind them.
+    ``places`` gives the offset of each of ``count`` results from ``result``, for all states; ``to`` is where those of
+    the first state go, and those of the next are ``apart`` numbers further on.
     """
     with f.loop(0, count, v.lanes) as d, f.way_out("written") as written:
         mask, item = first_lanes(v, count - d), f.valued(v.item, "i32")
@@ -447,7 +446,7 @@ def write_masked(
 def write_whole(
     f: MachineFunction, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
 ) -> None:
-    """Write the same, the last square overlapping the one before; short rows number by number."""
+    """Write the same, the last square overlapping the one before; short rows go number by number."""
     with f.when(count < v.lanes), f.loop(0, count) as d:
         (source,) = places_of(result, places.at(d, "i32"), 1)
         with f.loop(0, states.min(v.lanes)) as state:

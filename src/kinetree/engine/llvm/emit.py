@@ -1,7 +1,7 @@
 """A graph as LLVM assembly: straight-line code over one value or a vector of lanes.
 
-The text is handed to LLVM's code generator as it is; no optimization passes run, since
-the graph is already simplified and its order already chosen.
+The text goes to LLVM's code generator as it is; no optimization passes run, since the graph is already simplified and
+its order already chosen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _in_pieces(graph: Graph, vectors: Vectors) -> bool:
 
 
 MOST_RESULTS = 1500
-"""Results up to which the kernel of one state is one function: LLVM compares every store with every other."""
+"""Results up to which the kernel of one state is one function: LLVM compares every store with every other one."""
 
 
 def lanes_module(
@@ -67,7 +67,7 @@ def _whole_body(
     f: MachineFunction, e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str],
     store: Callable[[int, str], None], sending: Sending = NOTHING_TO_SEND,
 ) -> None:  # fmt: skip
-    """Emit a graph as one function, and add another one to the module that it calls."""
+    """Emit a graph as one function, and add a function that it calls to the module."""
     turns = Turns(graph, e.vectors)
     if turns:
         turns.add_function(f.module)
@@ -79,7 +79,7 @@ def _whole_body(
 def single_module(
     graph: Graph, outputs: Sequence[int], lengths: Sequence[int], vectors: Vectors = SCALARS, spread_nan: bool = True
 ) -> str:
-    """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
+    """Make a module with ``@kernel(in, out)`` for one state: ``in`` is a table of pointers to the input arrays."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
     tables = table_words(len(graph.tables))
     if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
@@ -94,7 +94,7 @@ def single_module(
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
-    """Make a function of a larger module that reads consecutive vectors and writes consecutive vectors."""
+    """Return a function of a larger module that reads and writes consecutive vectors."""
     if not _in_pieces(graph, vectors):
         module, attributes = Module(), f"noinline {aligned_stack(vectors)}".rstrip()
         with module.function(name, _AREAS, linkage="internal", attributes=attributes) as f:
@@ -108,7 +108,7 @@ def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vec
 
 
 def _symbols_of(name: str, text: str, symbols: Sequence[str]) -> str:
-    """Give what a function of a larger module needs for itself names of its own."""
+    """Return a function of a larger module in which its private symbols have unique names."""
     for symbol in symbols:
         text = text.replace(f"@{symbol}", f"@{name}_{symbol}")
     return text

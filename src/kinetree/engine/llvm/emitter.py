@@ -11,11 +11,11 @@ from .assembly import MachineFunction
 from .vectors import Vectors
 
 WINDOW = 256
-"""Bytes, or vectors on AVX-512, around a pointer that instructions reach with a distance of one byte."""
+"""Bytes, or vectors on AVX-512, around a pointer that instructions reach with a one-byte offset."""
 
 
 def _rounded_to_single(x: float) -> float:
-    """Return the nearest float; infinity beyond the largest."""
+    """Return the nearest float; infinity beyond the largest one."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", x))[0])
     except OverflowError:
@@ -23,7 +23,7 @@ def _rounded_to_single(x: float) -> float:
 
 
 def bits_of(x: float) -> str:
-    """Write a double so that it is read as exactly that."""
+    """Return a double as text that reads back exactly."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
@@ -105,9 +105,9 @@ class Emitter:
     def place(self, area: str, k: int) -> str:
         """Return the address of value k of an area of consecutive vectors.
 
-        Long code is as slow as its bytes are many: it refers to values from pointers into the middle of their
-        neighborhood, which takes one byte instead of four.  The empty piece of assembly keeps LLVM from seeing
-        through that.
+        The more bytes long code has, the slower it is: it refers to values from pointers into the middle of their
+        neighborhood, which takes one byte instead of four.  The empty piece of inline assembly keeps LLVM from undoing
+        that.
         """
         size = WINDOW if self.vectors.masks else WINDOW // self.size  # AVX-512 counts distances in vectors
         window, within = divmod(k, size)
@@ -123,12 +123,12 @@ class Emitter:
         return self.op(f"load {self.type}, ptr {self.place(area, k)}, align {self.size}")
 
     def store(self, value: str, area: str, k: int) -> None:
-        """Set value k of an area of consecutive vectors."""
+        """Store value k of an area of consecutive vectors."""
         p = self.place(area, k)
         self.line(f"store {self.type} {value}, ptr {p}, align {self.size}")
 
     def declarations(self) -> list[str]:
-        """Declare intrinsics that bodies may call."""
+        """Return declarations of the intrinsics that bodies may call."""
         found = []
         for element in dict.fromkeys(("double", self.real)):  # in a fixed order: texts are looked up in the cache
             t, s = self.vectors.of(element), self._suffix(element)

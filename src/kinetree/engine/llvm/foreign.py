@@ -1,7 +1,7 @@
-"""What machine code knows of the memory of CPython and NumPy, by name: layouts, flags, places in tables of functions.
+"""What machine code knows of the memory of CPython and NumPy, by name: layouts, flags, function table indices.
 
 NumPy's are part of its ABI; those of CPython hold on 64-bit machines.  Where one does not hold, :func:`differences`
-names it, and calls go through Python instead; the tests name it, too, also those that can be checked by use only.
+names it, and calls go through Python instead; the tests name it, too, even where only use can reveal it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FLOAT, DOUBLE = 11, 12
 """What NumPy calls float32 and float64 in C: ``NPY_FLOAT``, ``NPY_DOUBLE``."""
 
 NEW_ARRAY, SET_HANDLER = 93, 304
-"""Where ``PyArray_New`` and ``PyDataMem_SetHandler`` are in NumPy's table of functions."""
+"""Indices of ``PyArray_New`` and ``PyDataMem_SetHandler`` in NumPy's table of functions."""
 
 FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
 """How a built-in function takes its arguments: ``METH_FASTCALL | METH_KEYWORDS``."""
@@ -56,7 +56,7 @@ class MethodDef(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def differences() -> tuple[str, ...]:
-    """Return names of what is laid out in another way here, by looking at a real array and others."""
+    """Return the names of layouts that differ here, by inspecting a real array and other objects."""
     array, marker = np.zeros((3, 5)), b"0123456789abcdef"
     pair, two_numbers = (marker, array), [2.5, np.float64(2.5)]
 

@@ -1,4 +1,4 @@
-"""What code is made for, by name or the processor we run on, and turning LLVM assembly into functions."""
+"""The processor that code is made for, by name or the current one, and LLVM assembly made into functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CompilationError(RuntimeError):
 
 
 class UnknownTarget(ValueError):
-    """Code is to be made for a processor that is not known, or for one that ours cannot stand in for."""
+    """The processor to make code for is unknown, or ours cannot run its code."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Machine:
     cpu, features : str
         As LLVM calls them.
     lanes : int
-        Doubles per vector; none where we know of no vectors.
+        Doubles per vector; zero if no vectors are known.
     version : str
-        Of LLVM.
+        Version of LLVM.
     fused, masks, clears : bool
         See :class:`~kinetree.engine.llvm.vectors.Vectors`.
     """
@@ -52,24 +52,24 @@ class Machine:
 
     @property
     def supported(self) -> bool:
-        """Whether there are vectors."""
+        """Whether vectors are known."""
         return self.lanes > 0
 
     @property
     def key(self) -> str:
-        """Distinguishes machines whose code cannot be exchanged."""
+        """A key that differs between machines whose code cannot be exchanged."""
         made_as = (binding().get_process_triple(), *_code_model().values())
         return "|".join((*made_as, self.cpu, self.features, str(self.lanes), self.version))
 
     def vectors(self, single_precision: bool = False) -> Vectors:
-        """Return the values of kernels for batches."""
+        """Return the form of the values in kernels for batches."""
         lanes = self.lanes * (2 if single_precision else 1)
         few = architecture() == "x86-64" and not self.masks
         return Vectors(lanes, single_precision, self.fused, self.masks, 16 if few else 32, self.clears)
 
 
 def architecture() -> str:
-    """Return the family of processors that we run on."""
+    """Return the family of the current processor."""
     name = platform.machine().lower()
     return {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64"}.get(name, name)
 
@@ -89,13 +89,13 @@ TARGETS: dict[str, dict[str, tuple[str, ...]]] = {
         "apple-m1": ("crc", "lse", "rdm", "fullfp16", "dotprod", "rcpc", "flagm", "jsconv", "complxnum"),
     },
 }
-"""Processors that code can be made for beside the one we run on, and what that one must have to run such code."""
+"""Processors that code can be made for besides the current one, and the features it needs to run such code."""
 
 _ARM_CAPABILITIES = {
     "crc": 7, "lse": 8, "fullfp16": 10, "rdm": 12, "jsconv": 13, "complxnum": 14, "rcpc": 15, "dotprod": 20,
     "flagm": 27,
 }  # fmt: skip
-"""Bits in which Linux tells what an ARM processor has."""
+"""Bits by which Linux reports the features of an ARM processor."""
 
 
 @lru_cache(maxsize=1)
@@ -109,18 +109,18 @@ def binding() -> Any:
 
 
 def host() -> Machine:
-    """Return what code is made for unless somebody says otherwise: ``KINETREE_CPU``, or the machine we run on."""
+    """Return the machine to make code for by default: ``KINETREE_CPU``, or the current processor."""
     return target("")
 
 
 def target(name: str) -> Machine:
-    """Return what code is made for, by name; refuses a machine that does not let programs make code.
+    """Return the machine to make code for, by name; refuse where the system forbids making code.
 
     Parameters
     ----------
     name : str
-        ``"native"`` for the processor we run on, or one of those that :func:`targets` lists; as for
-        :func:`host` if empty.
+        ``"native"`` for the current processor, or one of those that :func:`targets` lists; as for :func:`host` if
+        empty.
     """
     return _target((name or os.environ.get("KINETREE_CPU", "")).strip().lower() or NATIVE)
 
@@ -143,7 +143,7 @@ def _target(name: str) -> Machine:
 
 
 def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Machine:
-    """Return the widest vectors that these features have."""
+    """Return a machine with the widest vectors that these features have."""
     kind = architecture()
     if "avx512f" in has:
         # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
@@ -157,7 +157,7 @@ def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Mach
 
 
 def targets() -> list[str]:
-    """Return what code can be made for that runs here."""
+    """Return the names of processors whose code runs here."""
     here, known = _features(), TARGETS.get(architecture(), {})
     return [NATIVE, *(name for name, needed in known.items() if here.issuperset(needed))]
 
@@ -168,7 +168,7 @@ def _is_known(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _features() -> frozenset[str]:
-    """Return what the processor that we run on has, as far as we ask."""
+    """Return those features of the current processor that we ask about."""
     if architecture() == "aarch64" and sys.platform == "linux":  # LLVM reads a file that emulators do not keep
         read = ctypes.CDLL(None).getauxval
         read.restype, read.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)
@@ -180,7 +180,7 @@ def _features() -> frozenset[str]:
 
 
 def _memory_can_be_executed() -> bool:
-    """Return whether memory that was written may become code: hardened systems refuse that, and LLVM would abort."""
+    """Return whether written memory may become code: hardened systems refuse that, and LLVM would abort."""
     if os.name != "posix":
         return True
     page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -201,7 +201,7 @@ MEGABYTE = 1 << 20
 
 
 def _memory_for(code: str | bytes) -> int:
-    """Return the bytes that LLVM may need for a text, or for machine code: somewhat more than was measured.
+    """Return the bytes that LLVM may need for a text or for machine code: somewhat more than measured.
 
     A function takes some 35 times its text, and more the more it stores; long texts are divided into many functions.
     """
@@ -212,21 +212,21 @@ def _memory_for(code: str | bytes) -> int:
 
 
 def _need_memory(size: int) -> None:
-    """Refuse what there is no memory for: LLVM takes the process down when it gets none."""
+    """Refuse what there is not enough memory for: LLVM ends the process when it gets none."""
     try:
         if os.name == "posix":
             mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
         else:
             mmap.mmap(-1, size).close()
     except (OSError, MemoryError):
-        raise CompilationError(f"memory is short, it may take {-(-size // MEGABYTE)} MB") from None
+        raise CompilationError(f"memory is low; this may take {-(-size // MEGABYTE)} MB") from None
 
 
 def _code_model() -> dict[str, str]:
     """Return how code refers to constants and to other functions.
 
-    Windows has only LLVM's older linker, which fails on distances in that system's object files, and on code that
-    is more than 2 GB away from its constants: there addresses are whole, and object files those of Linux.
+    Windows has only LLVM's older linker, which fails on distances in that system's object files, and on code that is
+    more than 2 GB away from its constants: there, addresses have full length and object files are those of Linux.
     """
     if platform.system() == "Windows":
         return {"reloc": "static", "codemodel": "jitdefault"}
@@ -235,21 +235,21 @@ def _code_model() -> dict[str, str]:
 
 @once
 def _generator(machine: Machine) -> Any:
-    """Return what makes code for a machine."""
+    """Return the LLVM object that makes code for a machine."""
     target = binding().Target.from_default_triple()
     return target.create_target_machine(cpu=machine.cpu, features=machine.features, opt=2, **_code_model())
 
 
 LIBRARIES_PER_LINKER = 25
-"""After so many a linker is given up: LLVM keeps some 9 kB of every library until its linker goes."""
+"""Number of libraries after which a linker is given up: LLVM keeps some 9 kB of each until its linker goes."""
 
 
 class _Linker:
-    """Loads libraries, and goes when it has been given up and the last of them has gone."""
+    """Loads libraries, and closes when it has been given up and the last of them is gone."""
 
     def __init__(self) -> None:
-        # LLVM's older linker puts code and constants wherever there is room, and takes the process down when they come
-        # to lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM
+        # LLVM's older linker puts code and constants wherever there is room, and ends the process when they are more
+        # than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM
         # itself does not choose it for the object files of Windows.
         self._llvm = binding().create_lljit_compiler(
             _generator(_target(NATIVE)), use_jit_link=platform.system() != "Windows"
@@ -260,7 +260,7 @@ class _Linker:
         self.is_worn = False
 
     def load(self, builder: Any) -> _Library:
-        """Load what a builder holds."""
+        """Load the content of a builder."""
         number = next(self._numbers)
         library = builder.link(self._llvm, f"kinetree{number}")
         self._loaded.add(number)
@@ -268,12 +268,12 @@ class _Linker:
         return _Library(self, number, library)
 
     def give_up(self) -> None:
-        """Load nothing more, and close when nothing is used any more."""
+        """Load nothing more, and close when nothing is used anymore."""
         self._given_up.append(True)
         self._close_if_unused()
 
     def forget(self, number: int) -> None:
-        """Forget a library that has gone.  Any thread may find that, whatever it is doing: no locks."""
+        """Forget a library that is gone.  Any thread may notice that, whatever it is doing: no locks."""
         self._loaded.discard(number)
         self._close_if_unused()
 
@@ -300,7 +300,7 @@ class _Library:
 
 
 _linkers: list[_Linker] = []
-"""The one that loads, if there is one."""
+"""The current linker, if there is one."""
 
 
 def _linker() -> _Linker:
@@ -312,11 +312,11 @@ def _linker() -> _Linker:
 
 
 def assemble(text: str, machine: Machine | None = None) -> bytes:
-    """Make machine code (an object file) for a module of LLVM assembly; for the usual machine if none is given."""
+    """Return machine code (an object file) for a module of LLVM assembly; for the default machine if none is given."""
     _need_memory(_memory_for(text))
     try:
         module = binding().parse_assembly(text)
-        module.verify()  # a malformed module would take the whole process down
+        module.verify()  # a malformed module would end the whole process
         for function in module.functions:
             if not function.is_declaration:
                 # nothing here throws: tables for unwinding would only have to be registered with the C++ runtime
@@ -338,7 +338,7 @@ def python_function(name: str) -> int:
 def load(
     code: bytes, symbols: tuple[str, ...] = ("kernel",), from_python: tuple[str, ...] = ()
 ) -> tuple[dict[str, int], Any]:
-    """Make an object file callable; returns addresses and what must be kept alive.
+    """Make an object file callable; return addresses and what must be kept alive.
 
     Functions ``from_python`` are given to the code by address: an interpreter inside of another program
     need not be among those that the linker looks through.

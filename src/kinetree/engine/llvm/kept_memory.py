@@ -1,9 +1,9 @@
-"""Memory of large results that is used again: an allocator of NumPy's as machine code.
+"""Memory of large results that is used again: an allocator for NumPy as machine code.
 
-A system takes large blocks back at once, and hands out pages that it has to clear first: to write into them takes four
-times as long as to write into pages that the process has had before.  So blocks that nobody holds any more are kept,
-a few of them, up to a limit; those that nobody wants make room for others.  NumPy asks for memory and gives it back
-with the interpreter's lock held, which is all the locking that there is.
+A system takes large blocks back at once, and hands out pages that it has to clear first: writing to them takes four
+times as long as writing to pages that the process has had before.  So a few blocks that nobody holds anymore are kept,
+up to a limit; those that nobody wants make room for others.  NumPy asks for memory and gives it back with the
+interpreter's lock held, which is all the locking that there is.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from .assembly import Fields, MachineFunction, Module, StructLayout, Value
 
 SLOTS = 8
-"""Blocks that are kept at most."""
+"""The most blocks that are kept."""
 
 PAGE = 1 << 21
-"""Bytes of a large page, which blocks begin with and are made of."""
+"""Bytes of a large page: blocks begin at one and consist of whole ones."""
 
 USE_LARGE_PAGES = 14
 """What ``madvise`` is told: ``MADV_HUGEPAGE``."""
@@ -26,14 +26,14 @@ KEPT = StructLayout(
 there is one, and the blocks."""
 
 _HEAD = StructLayout(begin="ptr", size="i64")
-"""In front of a block: where the memory begins, and how many bytes the block has."""
+"""What precedes a block: where the memory begins, and how many bytes the block has."""
 
 FUNCTIONS = ("allocate", "allocate_clear", "reallocate", "release")
 FROM_PYTHON = ("PyMem_RawMalloc", "PyMem_RawFree")
 
 
 def kept_memory_module() -> str:
-    """Return LLVM assembly of :data:`FUNCTIONS`, as NumPy's ``PyDataMemAllocator`` has them."""
+    """Return LLVM assembly of :data:`FUNCTIONS`, with the signatures of NumPy's ``PyDataMemAllocator``."""
     module, size = Module(), {"size": "i64"}
     with module.function("allocate", {"kept": "ptr", **size}, "ptr") as f:
         allocate(f, KEPT.of(f.args[0]), f.args[1])
@@ -85,7 +85,7 @@ def allocate(f: MachineFunction, kept: Fields, wanted: Value) -> None:
 
 
 def release(f: MachineFunction, kept: Fields, block: Value) -> None:
-    """Keep a block that nobody holds, in the place of the oldest ones if these are in its way."""
+    """Keep a block that nobody holds, in place of the oldest ones if they are in its way."""
     with f.when(block.equals(f.null)):
         f.ret()
     size, limit, slots = _head(block)["size"], kept["limit"], kept.place("slot0")

@@ -1,6 +1,6 @@
 """Sine, cosine and arctangent in LLVM assembly: double precision, the same in every lane, no library called.
 
-Values of floats go through double.
+Single precision is computed in double.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """pi/2 as an unevaluated sum of three doubles."""
 
 ROUNDER = 6755399441055744.0
-"""1.5 * 2^52: adding it leaves the nearest whole number in the low bits of the sum."""
+"""1.5 * 2^52: adding it leaves the nearest integer in the low bits of the sum."""
 
 SHORT_PARTS = (1.5707963109016418, 1.5893254712295857e-08, 6.123234262925839e-17, -2.6718907338610155e-24)
-"""pi/2 as a sum of three numbers of 26, 27 and 24 bits and a rest: products with whole numbers of 25 or 29 bits are
+"""pi/2 as a sum of three numbers of 26, 27 and 24 bits and a remainder: products with integers of 25 or 29 bits are
 exact.  The first is a multiple of 2^-25 and the second of 2^-52: what is left of an angle below 2^49 is exact, too."""
 
 SPLITTER = 1.5 * 2.0**76
-"""Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""
+"""Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of an integer below 2^49."""
 
 NEAR, NEAR_PARTS = 2.0**15, (1.5707963267923333, 2.5633441515971907e-12, -2.6718907338610155e-24)
-"""Angles (32768 rad) up to which multiples of pi/2 are exact products with two numbers of 38 bits, and a rest: what is
-left of every double there is then good to 2e-20 of itself."""
+"""Angles (32768 rad) up to which multiples of pi/2 are exact products with two numbers of 38 bits, and a remainder: the
+reduced angle of every double there then has a relative error of 2e-20."""
 
 LARGEST_ANGLE = 2.0**49
 """Angles beyond this (5e14 rad) give NaN."""
@@ -55,7 +55,7 @@ TAN_EIGHTH = 0.41421356237309503
 
 
 def sines_and_cosines(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
-    """Compute both functions of several angles, to about 1 ulp for |x| up to 2^49; of one state, as a vector."""
+    """Compute both functions of several angles, to about 1 ulp for |x| up to 2^49; for one state, as a vector."""
     if e.single:
         t = e.vectors.of("double")
         angles = [e.op(f"fpext {e.type} {x} to {t}") for x in angles]
@@ -66,14 +66,14 @@ def sines_and_cosines(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]
 
 
 def near_sines_and_cosines(e: Emitter, x: str) -> tuple[Callable[[], tuple[str, str]], str, str]:
-    """Prepare both functions of an angle by a shorter reduction, which is good to 1 ulp up to ``NEAR``.
+    """Prepare both functions of an angle by a shorter reduction, which is accurate to 1 ulp up to ``NEAR``.
 
     Returns
     -------
     emit : callable
-        Emits them, where the other two were emitted before.
+        Emits them, after the other two have been emitted.
     is_near, any_far : str
-        Whether the angle is small enough, and whether it is not in some lane.
+        Whether the angle is small enough, and whether it is too large in any lane.
     """
     t = e.vectors.of("double")
     if e.single:
@@ -108,8 +108,8 @@ def _side_by_side(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _sincos(e: Emitter, x: str) -> tuple[str, str]:
-    """Compute sine and cosine of any value of doubles: NaN beyond the largest angle."""
-    # beyond, doubles are further apart than a quarter turn is worth: say so with NaN
+    """Compute sine and cosine of a value of doubles; NaN beyond the largest angle."""
+    # beyond that, neighboring doubles are too far apart for an angle to mean anything: NaN
     t, b = e.vectors.of("double"), e.vectors.of("i1")
     near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {e.number(LARGEST_ANGLE, 'double')}")
     x = e.op(f"select {b} {near}, {t} {x}, {t} {e.number(float('nan'), 'double')}")
@@ -163,7 +163,7 @@ def _rest(e: Emitter, x: str) -> tuple[str, str, str]:
 
 
 def _near_rest(e: Emitter, x: str) -> tuple[str, str, str]:
-    """Do the same as :func:`_rest` for angles up to ``NEAR``, whose first two products are exact as they are."""
+    """Do the same as :func:`_rest` for angles up to ``NEAR``, whose first two products are exact."""
     t = e.vectors.of("double")
 
     def num(v: float) -> str:
@@ -189,7 +189,7 @@ def _near_rest(e: Emitter, x: str) -> tuple[str, str, str]:
 
 
 def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, str]:
-    """Compute both functions of what is left of an angle: two polynomials, exchanged and signed by the quadrant."""
+    """Compute both functions of a reduced angle: two polynomials, exchanged and signed by the quadrant."""
     t, i, b = e.vectors.of("double"), e.vectors.of("i64"), e.vectors.of("i1")
 
     def num(v: float) -> str:
@@ -208,7 +208,7 @@ def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, st
     z2 = do("fmul", z, z)
 
     def polynomial(c: Sequence[float]) -> str:
-        """Sum by pairs: a chain half as long as Horner's, of as many operations."""
+        """Sum in pairs: a chain half as long as Horner's, with as many operations."""
         pairs = [fma(z, num(c[k + 1]), num(c[k])) for k in (4, 2, 0)]
         return fma(fma(pairs[0], z2, pairs[1]), z2, pairs[2])
 
@@ -238,7 +238,7 @@ def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, st
 
 
 def arctangent(e: Emitter, y: str, x: str) -> str:
-    """Compute the angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
+    """Compute the angle of the point (x, y), to within 2 ulp, with zeros and infinities as in C99."""
     if e.single:
         t = e.vectors.of("double")
         return _narrow(e, _atan2(e, *(e.op(f"fpext {e.type} {v} to {t}") for v in (y, x))))
@@ -246,7 +246,7 @@ def arctangent(e: Emitter, y: str, x: str) -> str:
 
 
 def _atan2(e: Emitter, y: str, x: str) -> str:
-    """Fold the point into the first eighth of the plane, take the series, unfold.
+    """Fold the point into the first octant, evaluate the series, and unfold.
 
     A point nearer to the diagonal than to the axis is turned by an eighth first:
     tan(a - pi/4) = (t - 1)/(t + 1).  What is folded away is added as a sum of two doubles.

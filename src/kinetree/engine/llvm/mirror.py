@@ -1,4 +1,4 @@
-"""Symmetric matrices of which one side is known: the numbers beside one diagonal come to the other side."""
+"""Symmetric matrices of which one side is known: numbers from one side of the diagonal go to the other."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _run_job(run: Any, count: int, *arrays: np.ndarray) -> None:
 
 
 def mirror(matrix: np.ndarray, other: np.ndarray, target: host.Machine, upwards: bool = False) -> None:
-    """Put the numbers above the diagonal of another matrix (or the same) below that of this one; both contiguous.
+    """Copy the numbers above the diagonal of a matrix below the diagonal of this or another one; both contiguous.
 
-    Or the other way round, ``upwards``.
+    With ``upwards``, the other way around.
     """
     vectors = target.vectors(bool(matrix.dtype == np.float32))
     n, lanes = len(matrix), vectors.lanes
@@ -50,9 +50,9 @@ def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) ->
 
 
 def mirror_module(v: Vectors, upwards: bool) -> str:
-    """Return LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
+    """Return LLVM assembly of ``@mirror(job)``: squares on one side of a diagonal, transposed to the other.
 
-    The last squares may overlap others, and those on the diagonal are half left as they are.
+    The last squares may overlap others, and half of those on the diagonal is left unchanged.
     """
     module = Module()
     with module.function("mirror", {"job": "ptr"}) as f:

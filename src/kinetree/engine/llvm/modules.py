@@ -12,19 +12,19 @@ from .streaming import AT_ONCE, PARCEL, Times, place_words
 from .vectors import Vectors
 
 STACK_ALIGNMENT = 16
-"""Bytes that the stack is aligned to in every function."""
+"""Stack alignment in every function, in bytes."""
 
 
 def table_of_places(
     places: Sequence[int], vectors: Vectors, results: Sequence[int] | None = None, times: Times = AT_ONCE
 ) -> str:
-    """Return where each output is among the results, in bytes; see :func:`.streaming.place_words`."""
+    """Return the table of where each output is among the results, in bytes; see :func:`.streaming.place_words`."""
     words = place_words(places, vectors.per_line, results, times)
     return f"@places = constant [{len(words)} x i32] [{', '.join(f'i32 {k}' for k in words)}]\n"
 
 
 def work_vectors(count: int, tiles: int = 1) -> str:
-    """Say how many vectors a kernel needs beside its inputs and results, and how many tiles it computes at once."""
+    """Return ``@work``: vectors that a kernel needs besides inputs and results, and tiles that it computes at once."""
     return f"@work = constant [2 x i64] [i64 {count}, i64 {tiles}]\n"
 
 
@@ -34,7 +34,7 @@ def kernel_parameters(areas: Mapping[str, str], sending: Sending) -> dict[str, s
 
 
 def unused_inputs(graph: Graph, input_count: int) -> list[int]:
-    """Return which inputs nothing depends on."""
+    """Return the inputs that nothing depends on."""
     used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
     return [k for k in range(input_count) if k not in used]
 
@@ -43,10 +43,10 @@ def spoil_for_unused(
     f: MachineFunction, e: Emitter, unused: Sequence[int], load: Callable[[int], str], count: int,
     sending: Sending = NOTHING_TO_SEND,
 ) -> None:  # fmt: skip
-    """Let NaN in be NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
+    """Make NaN in give NaN out even for an input that nothing depends on: such lanes are overwritten at the end.
 
-    Whether there is one is a single test, x - x summed over the unused inputs; the loop that
-    overwrites is hardly ever entered.  Where results have been sent already, whoever sends the last ones does it.
+    A single test finds one, x - x summed over the unused inputs; the loop that overwrites is hardly ever entered.
+    Where results have already been sent, the code that sends the last ones does it.
     """
     if not unused or not count:
         return
@@ -70,8 +70,8 @@ def spoil_for_unused(
 
 
 def aligned_stack(v: Vectors) -> str:
-    """Return the attribute of a function that lets values that go to the stack lie on as few cache lines as possible.
+    """Return the function attribute that keeps spilled values on as few cache lines as possible.
 
-    By itself LLVM finds out too late that there are such values: vectors would be as far from a line as the caller is.
+    Without it, LLVM notices too late that there are such values: vectors would be as misaligned as the caller.
     """
     return f"alignstack({v.size})" if v.size > STACK_ALIGNMENT else ""

@@ -1,8 +1,8 @@
 """Machine code of the threads that share batches; see :mod:`kinetree.engine.threads`.
 
-A caller writes what is to be done into the *pool*, a block of memory, opens it to workers, wakes those who sleep, takes
-chunks of the batch as they do, closes the pool and waits until the last worker has left.  A thread that has nothing to
-do looks for work for a while before it goes to sleep in a lock of CPython.
+A caller writes what is to be done into the *pool*, a block of memory, opens it to workers, wakes those that sleep,
+takes chunks of the batch like them, closes the pool and waits until the last worker has left.  A thread that has
+nothing to do looks for work for a while before it goes to sleep in a lock of CPython.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .driver import JOB
 from .host import architecture
 
 CHUNKS_PER_THREAD = 16
-"""Into how many chunks a batch is cut for each thread that works on it, if they are not too small."""
+"""The number of chunks per thread that a batch is cut into, if they are not too small."""
 
 ENOUGH_STATES = 32
-"""States in a chunk that are not too few: many threads would otherwise wait for one another to take the next.
-A batch is cut into two chunks for each thread all the same, so that a late thread does not hold up the others."""
+"""The fewest states in a chunk: with fewer, many threads would wait for one another to take the next one. A batch is
+cut into two chunks for each thread all the same, so that a late thread does not hold up the others."""
 
 LOOKS_BEFORE_SLEEP = 1000
-"""How often a thread with nothing to do looks again before it goes to sleep: some 50 microseconds."""
+"""How often an idle thread looks again before it goes to sleep: some 50 microseconds."""
 
 POOL = StructLayout(
     busy="i64", asked="i64", size="i64", job="ptr", run="ptr", chunk="i64", stop="i64", doubts="i64",
@@ -35,21 +35,21 @@ WORKER = StructLayout(asleep="i64", lock="ptr", area="ptr", bytes="i64")
 """A worker, and the work area that it keeps."""
 
 WORKER_BYTES = 64
-"""A cache line for each."""
+"""A cache line for each worker."""
 
 AT_WORK = 1 << 32
-"""One worker in the ``state`` of a pool."""
+"""The contribution of one worker to the ``state`` of a pool."""
 
 FROM_PYTHON = ("PyThread_acquire_lock", "PyThread_release_lock", "PyMem_RawMalloc", "PyMem_RawFree")
-"""Functions of CPython that need no interpreter lock."""
+"""Functions of CPython that do not need the interpreter lock."""
 
 
 def pool_module() -> str:
     """Return LLVM assembly of ``run_shared(pool, job, run, workers, lanes)`` and ``work(pool, worker)``.
 
-    The first computes a job (see :mod:`.driver`) with so many workers at most, in chunks of a multiple of
-    ``lanes`` states; ``run(job, scratch, start, stop, tile_area)`` computes some of it.  The second is what a
-    worker does for as long as the process lives.
+    The first computes a job (see :mod:`.driver`) with at most that many workers, in chunks of a multiple of ``lanes``
+    states; ``run(job, scratch, start, stop, tile_area)`` computes some of it.  The second is what a worker does for as
+    long as the process lives.
     """
     module = Module()
     with module.function("take_chunks", {"pool": "ptr", "scratch": "ptr", "tile": "ptr"}, linkage="internal") as f:
@@ -64,7 +64,7 @@ def pool_module() -> str:
 
 
 def wait_until(f: MachineFunction, sleeper: Fields, ready: Callable[[], Value]) -> None:
-    """Look for a while, then sleep.  Who finds ``asleep`` set and clears it must :func:`wake` the sleeper, once."""
+    """Look for a while, then sleep.  Whoever finds ``asleep`` set and clears it must :func:`wake` the sleeper, once."""
     asleep = sleeper.place("asleep")
     with f.way_out("ready") as is_ready:
         with f.loop(0, LOOKS_BEFORE_SLEEP, hint="looks"):
@@ -77,7 +77,7 @@ def wait_until(f: MachineFunction, sleeper: Fields, ready: Callable[[], Value]) 
 
 
 def rest(f: MachineFunction) -> None:
-    """Let a processor's other thread work for a moment."""
+    """Let the processor's other hardware thread work for a moment."""
     if architecture() == "x86-64":
         f.call("llvm.x86.sse2.pause")
     else:
@@ -85,13 +85,13 @@ def rest(f: MachineFunction) -> None:
 
 
 def wake(f: MachineFunction, sleeper: Fields) -> None:
-    """Wake who sleeps, if anybody does."""
+    """Wake the sleeper, if there is one."""
     with f.when(sleeper.place("asleep").update("xchg", 0).equals(1)):
         f.call("PyThread_release_lock", sleeper["lock"])
 
 
 def take_chunks(f: MachineFunction, pool: Fields, scratch: Value, tile: Value) -> None:
-    """Take the next chunk and compute it until none is left."""
+    """Take and compute chunks until none is left."""
     chunk, total, job, run = (pool[name] for name in ("chunk", "stop", "job", "run"))
     with f.forever():
         start = pool.place("next").update("add", chunk)
@@ -101,7 +101,7 @@ def take_chunks(f: MachineFunction, pool: Fields, scratch: Value, tile: Value) -
 
 
 def work(f: MachineFunction, pool: Value, worker: Value) -> None:
-    """Join whoever needs workers, again and again; the last one to leave wakes the caller."""
+    """Join callers that need workers, again and again; the last one to leave wakes the caller."""
     of_pool, me = POOL.of(pool), WORKER.of(worker)
     state = of_pool.place("state")
     with f.forever():
@@ -116,7 +116,7 @@ def work(f: MachineFunction, pool: Value, worker: Value) -> None:
 
 
 def join(f: MachineFunction, state: Value) -> Value:
-    """Become one of the workers at work if one may still join; return whether that is so."""
+    """Become one of the active workers if one may still join; return whether that succeeded."""
     seen, joined = f.variable(state.load_shared(), "seen"), f.variable(f.valued(0, "i1"), "joined")
     with f.forever(seen, joined):
         f.leave(unless=seen.value.to("i32") > 0)
@@ -128,7 +128,7 @@ def join(f: MachineFunction, state: Value) -> Value:
 
 
 def work_area(f: MachineFunction, worker: Fields, size: Value, no_memory: Label) -> Value:
-    """Return the work area that a worker keeps, a larger one if it must be."""
+    """Return the work area that a worker keeps, enlarged if necessary."""
     with f.when(worker["bytes"] < size):
         f.call("PyMem_RawFree", worker["area"])
         fresh = f.call("PyMem_RawMalloc", size + 64, result="ptr")
@@ -140,7 +140,7 @@ def work_area(f: MachineFunction, worker: Fields, size: Value, no_memory: Label)
 
 
 def laid_out_like(job: Fields, area: Value) -> tuple[Value, Value]:
-    """Return where the scratch area of a job and its tile area, if it has one, are in an area of one's own."""
+    """Return where the scratch area of a job and its tile area, if any, are in a separate area."""
     scratch = aligned(area)
     tile = job["tile_area"]
     offset = tile.to("i64") - job["scratch"].to("i64")
@@ -148,7 +148,7 @@ def laid_out_like(job: Fields, area: Value) -> tuple[Value, Value]:
 
 
 def aligned(area: Value) -> Value:
-    """Return the first line of the caches behind the beginning of an area."""
+    """Return the first cache line boundary in an area."""
     return area + (area.f.valued(64) - (area.to("i64") & 63))
 
 
@@ -166,7 +166,7 @@ def run_shared(f: MachineFunction, pool: Value, job: Value, run: Value, workers:
     with f.loop(0, of_pool["size"].min(useful)) as k:
         wake(f, WORKER.of(of_pool.place("workers") + k * WORKER_BYTES))
     f.call("take_chunks", pool, scratch, tile)
-    state.update("and", -AT_WORK)  # nobody may join any more
+    state.update("and", -AT_WORK)  # nobody may join anymore
     wait_until(f, of_pool, lambda: state.load_shared().is_below(AT_WORK))
     doubts = of_pool["doubts"]
     of_pool.place("busy").store_shared(0)
@@ -174,7 +174,7 @@ def run_shared(f: MachineFunction, pool: Value, job: Value, run: Value, workers:
 
 
 def chunks_of(count: Value, workers: Value, lanes: Value) -> tuple[Value, Value]:
-    """Return how many states a chunk has, whole tiles of so many lanes, and how many workers have something to do."""
+    """Return how many states a chunk has, in whole tiles, and how many workers have something to do."""
     threads = workers + 1
     even, half = count // (threads * CHUNKS_PER_THREAD), count // (threads * 2)
     wanted = even.max(half.min(ENOUGH_STATES))

@@ -1,9 +1,9 @@
 """Which values of straight-line code are kept in registers, which in memory, and when they go from one to the other.
 
-Processors with few vector registers spend as much on moving values as on computing with them, if the code
-generator is left to find out which to move: it looks at a few operations at a time.  The whole of a graph is
-known, so the value whose next use is farthest away goes to memory first (Belady's rule), each is stored at
-most once, and an operation reads one of its operands straight from memory where that spares an instruction.
+Processors with few vector registers spend as much on moving values as on computing with them, if the code generator is
+left to find out which to move: it looks at a few operations at a time.  The whole graph is known, so the value whose
+next use is farthest away goes to memory first (Belady's rule), each is stored at most once, and an operation reads one
+of its operands straight from memory where that saves an instruction.
 
 Code is divided into pieces of moderate length; nothing stays in registers from one piece to the next.
 """
@@ -53,7 +53,7 @@ class RegisterPlan:
 def operand_of(graph: Graph, kept: set[int], node: int) -> tuple[int, bool]:
     """Return the value that an operand comes from, and whether its sign is changed on the way.
 
-    Changes of sign that are not ``kept`` as values are made in the operation that reads them.
+    Changes of sign that are not ``kept`` as values happen in the operation that reads them.
     """
     negated = False
     while graph.kinds[node] == NEG and node not in kept:
@@ -84,7 +84,7 @@ def plan(
     piece : int
         Operations in a piece.
     soon : int
-        A value that is used again within so many operations is fetched instead of being read in place.
+        A value that is used again within this many operations is fetched instead of being read in place.
     given : mapping, optional
         Slots of operations that are in memory from the beginning.
     """
@@ -156,11 +156,11 @@ def plan(
 
 
 LENGTH_OF_A_TURN = 20
-"""A sine or cosine is as long as so many operations."""
+"""The number of operations that a sine or cosine counts as."""
 
 
 def _order(graph: Graph, wanted: set[int], given: Mapping[int, int]) -> list[int]:
-    """Return operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
+    """Return the operations as written, except that sines and cosines of inputs come first, side by side."""
     kinds, args = graph.kinds, graph.args
     own = [i for i in range(len(kinds)) if args[i] and kinds[i] != LESS and (kinds[i] != NEG or i in wanted)]
     own = [i for i in own if i not in given]

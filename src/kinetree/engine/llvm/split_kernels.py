@@ -1,6 +1,6 @@
 """Long kernels divided into several functions, between which values pass through memory.
 
-A plan says what is kept in registers within each; see :mod:`.registers`.
+A plan determines what each keeps in registers; see :mod:`.registers`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .turns import Turns
 from .vectors import LINE, Vectors
 
 MOST_STORES = 500
-"""Results that are numbers or inputs per function of a longer kernel: LLVM compares every store with every other."""
+"""Results that are constants or inputs per function of a longer kernel: LLVM compares every store with every other."""
 
 FEWEST_CLEARED = 200
-"""Results of one state that are zero from which a loop stores them, all results first, instead of one line for each."""
+"""Number of zero results of one state from which a loop clears all results first, instead of one line for each."""
 
 MOST_WINDOWS = 10
-"""Into the work area: as many as there are other registers to spare."""
+"""Number of windows into the work area: as many as there are other registers to spare."""
 
 SPARE_REGISTERS = 3
-"""Vector registers that are left to LLVM when it is said which values are to be kept in them."""
+"""Vector registers that are left to LLVM when a plan chooses the values that are kept in them."""
 
 USED_SOON = 8
-"""Operations within which a value in memory is used again if it is worth a register."""
+"""Operations within which a value in memory must be used again to be worth a register."""
 
 SHORTEST_PIECE, LONGEST_PIECE = 300, 1200
 """Operations per function: each begins with empty registers."""
@@ -50,14 +50,14 @@ _PIECE = {"in": "ptr noalias readonly", "out": "ptr noalias", "work": "ptr noali
 
 
 def zeros_of(graph: Graph, results: Sequence[int], vectors: Vectors) -> frozenset[int]:
-    """Return the places of results that are zero and better cleared by a loop: most of a wide robot's matrices."""
+    """Return the places of zero results that a loop clears best: most of a wide robot's matrices."""
     zero = {i for i in set(results) if graph.kinds[i] == CONST and str(graph.values[i]) in ("0.0", "0")}
     places = frozenset(r for r, i in enumerate(results) if i in zero)
     return places if vectors.lanes == 1 and len(places) >= FEWEST_CLEARED else frozenset()
 
 
 def clear(f: MachineFunction, v: Vectors, count: int) -> None:
-    """Set so many results to zero."""
+    """Set the first ``count`` results to zero."""
     with f.loop(0, count) as k:
         f.args[0].at(k, v.type).store(Value(f, v.type, "zeroinitializer" if v.lanes > 1 else "0.0"), v.size)
 
@@ -69,8 +69,8 @@ def module_in_pieces(
 ) -> str:  # fmt: skip
     """Make a kernel that calls functions of moderate length; values pass between them through memory.
 
-    ``inputs_of`` makes what loads the inputs in one function.  What is to be sent is sent between two functions,
-    where no registers are lost by that.
+    ``inputs_of`` returns the function that loads the inputs.  Results are sent between two functions, where that costs
+    no registers.
     """
     module, pieces = Module(), list[str]()
     cleared = zeros_of(graph, results, vectors)
@@ -137,7 +137,7 @@ def _emit_steps(
     e: Emitter, graph: Graph, steps: Sequence[PlannedStep], outputs: set[int], wanted: Mapping[int, Sequence[int]],
     slots: Mapping[int, int], load: Callable[[int], str],
 ) -> None:  # fmt: skip
-    """Emit what a piece computes: values that a plan fetches before they are used and saves for later pieces."""
+    """Emit what a piece computes: a plan fetches values before they are used and saves them for later pieces."""
     names: dict[int, str] = {}
 
     def fetch(i: int) -> str:
@@ -165,9 +165,9 @@ def _emit_steps(
 
 
 def _tiles_at_once(operations: int, block: int, vectors: Vectors) -> int:
-    """Return how many tiles go through each piece before the next one, each with a block of so many values.
+    """Return how many tiles go through each piece before the next one, given the values of one tile.
 
-    Code that is too long to stay decoded would be fetched and decoded anew for every tile.
+    Otherwise code that is too long to stay decoded would be fetched and decoded again for every tile.
     """
     if operations <= LONGEST_DECODED or not vectors.some_tiles:
         return 1
@@ -176,7 +176,7 @@ def _tiles_at_once(operations: int, block: int, vectors: Vectors) -> int:
 
 
 def _room(work: int, before: int, vectors: Vectors) -> int:
-    """Return how much room the work of a tile gets: blocks are an odd number of lines, which caches spread best."""
+    """Return how much room the work of a tile gets: an odd number of lines, which caches spread best."""
     lines = -(-(before + work) * vectors.size // LINE) | 1
     return lines * LINE // vectors.size - before
 
@@ -184,7 +184,7 @@ def _room(work: int, before: int, vectors: Vectors) -> int:
 def _call_tile_by_tile(
     f: MachineFunction, functions: Sequence[str], areas: Sequence[Value], tiles: Value, block: int
 ) -> None:
-    """Call functions one after another, each for all tiles, which are so many bytes apart."""
+    """Call functions one after another, each for all tiles, which are ``block`` bytes apart."""
     end = tiles * block
     for name in functions:
         with f.loop(0, end, block) as at:
@@ -194,7 +194,7 @@ def _call_tile_by_tile(
 def _store_given(
     e: Emitter, graph: Graph, given: Sequence[tuple[int, int]], load: Callable[[int], str], turned: Mapping[int, int]
 ) -> None:
-    """Store results that are numbers, inputs or their sines and cosines."""
+    """Store results that are constants, inputs, or sines and cosines of inputs."""
     for i, r in given:
         if i in turned:
             value = e.load("work", turned[i])

@@ -1,20 +1,19 @@
 """Results of as many states as there are lanes, straight from registers to memory in whole cache lines.
 
-As many results of each state as a line holds are transposed in registers, in one square of lanes by
-lanes or several.  What belongs to one state is then a line of its results, if the rows of the states all
-begin at the same distance from a line.  Consecutive states do so only if their rows are whole lines long,
-but every eighth state (of doubles) always does: the driver picks states that are :func:`apart` from one
-another.  Past the caches (streamed) such a line need not be read before it is written.
-Lines of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast, several at once.
-They are sent between the others, and hardly cost anything there: the way to memory is too narrow for the others, and
-nothing has to be carried for zeros.  A table says in which order lines are sent.
+As many results of each state as a line holds are transposed in registers, in one square of lanes by lanes or several.
+Each state then has a full line of its results, if the rows of the states all begin at the same distance from a line.
+Consecutive states do so only if their rows are whole lines long, but every eighth state (of doubles) always does: the
+driver picks states that are :func:`apart` from one another.  Past the caches (streamed) such a line need not be read
+before it is written. Lines of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast,
+several at once. They are sent between the others, and cost hardly anything there: the others saturate the memory bus,
+and zeros need none of it.  A table gives the order in which lines are sent.
 
-Memory takes a line far more slowly than the processor makes one.  So the results of a tile are
-a *parcel* that a kernel sends on, lines after lines, while it computes: ``pack`` begins a parcel, ``send`` is what
-kernels call every few operations, ``deliver`` does what is left.  Lines that become whole soon are sent with the next
-call, and their places are used again: what fits the nearest cache does not have to pass between caches, which would
-be in the way of the lines.  Otherwise a kernel sends the parcel of one tile while it computes the next.
-Where no registers of the kernel would survive that, and for few results, ``write`` does everything in between.
+Memory accepts a line far more slowly than the processor makes one.  So the results of a tile are a *parcel* that a
+kernel sends on, line by line, while it computes: ``pack`` begins a parcel, ``send`` is what kernels call every few
+operations, ``deliver`` does what is left.  Lines that soon become complete are sent with the next call, and their
+places are used again: what fits in the nearest cache does not have to pass between caches, which would obstruct the
+lines.  Otherwise a kernel sends the parcel of one tile while it computes the next. Where no registers of the kernel
+would survive that, and for few results, ``write`` does everything in between.
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ ORDER = StructLayout(first="i32", equal="i32", time="i32")
 see :func:`order_of_lines`."""
 
 _BLOCK = {"result": "ptr", "places": "ptr", "rows": "ptr", "length": "i64", "apart": "i64"}
-"""What is written: see :func:`add_parcel_functions`."""
+"""The functions that are written: see :func:`add_parcel_functions`."""
 
 MOST_EQUAL_LINES = 64
-"""Lines of one and the same result that are sent at once by a kernel."""
+"""Lines of one and the same result that a kernel sends at once."""
 
 AT_THE_END = (1 << 31) - 2
-"""A time behind all others at which lines are sent."""
+"""A time after all others at which lines are sent."""
 
 NEVER = AT_THE_END + 1
-"""Ends an order of lines."""
+"""The end mark of an order of lines."""
 
 
 def apart(length: int, per_line: int) -> int:
-    """Return how many states one is taken of, so that rows of this length begin at the same distance from a line."""
+    """Return the n for which every n-th row of this length begins at the same distance from a line."""
     return per_line // math.gcd(length, per_line)
 
 
@@ -71,7 +70,7 @@ class Times:
         How many times a kernel sends lines, 0, 1, ...
     known : ndarray of int or None
         From which time on each output is known, if lines are sent while the results of the same tile are computed;
-        of results of the tile before all are known.
+        those of the previous tile are all known.
     """
 
     count: int = 0
@@ -86,9 +85,9 @@ def place_words(
     places: Sequence[int] | np.ndarray, per_line: int, results: Sequence[int] | np.ndarray | None = None, times: Times =
     AT_ONCE,
 ) -> np.ndarray:  # fmt: skip
-    """Return the table of places: where each output is, in bytes; and behind that the orders in which lines are sent.
+    """Return the table of places: where each output is, in bytes, followed by the orders in which lines are sent.
 
-    Which result each output is says which of them are equal: places may be used for several, one after the other.
+    Outputs that are the same result are equal: places may be used for several, one after the other.
 
     The places are padded for those who read a whole line of them.  Then come, for each number of outputs that may
     be in front of the first whole line, where its order begins (in words of the table), and whether results have to be
@@ -106,13 +105,13 @@ def place_words(
 
 
 def order_of_lines(results: np.ndarray, per_line: int, head: int, times: Times = AT_ONCE) -> np.ndarray:
-    """Return the order in which whole lines behind so many outputs are sent, those of equal outputs between others.
+    """Return the order in which whole lines after ``head`` outputs are sent, those of equal outputs between others.
 
     Returns
     -------
     ndarray, shape (n, 3)
-        Which output begins a line; how many lines of equal outputs begin with it, zero for one that is none; and
-        at which time it is sent.
+        Which output begins a line; how many lines of equal outputs begin with it, zero for a mixed line; and at which
+        time it is sent.
     """
     first = np.arange(head, len(results) - per_line + 1, per_line)
     of_lines = first[:, None] + np.arange(per_line)
@@ -127,7 +126,7 @@ def order_of_lines(results: np.ndarray, per_line: int, head: int, times: Times =
     shares = np.arange(1, len(mixed) + 1) * len(equal) // max(len(mixed), 1)
     often = np.arange(0, len(equal), MOST_EQUAL_LINES)
     cuts = np.unique(np.concatenate([often, np.flatnonzero(apart) + 1, shares, [len(equal)]]))
-    behind = np.searchsorted(shares, cuts[1:])  # which other line equal ones follow
+    behind = np.searchsorted(shares, cuts[1:])  # which mixed line the equal ones follow
     singles = np.stack([mixed, np.zeros_like(mixed), known_mixed], axis=1)[soonest]
     runs = np.stack([equal[cuts[:-1]], np.diff(cuts), known_equal[cuts[:-1]]], axis=1)
     position = np.concatenate([2 * np.arange(len(mixed)), 2 * behind + 1])
@@ -139,7 +138,7 @@ def order_of_lines(results: np.ndarray, per_line: int, head: int, times: Times =
 
 
 def slots_of_results(results: Sequence[int], per_line: int, times: Times) -> list[int]:
-    """Return where each result is kept until all its lines are sent, whatever is in front of the first whole line.
+    """Return where each result is kept until all its lines are sent, wherever the first whole line begins.
 
     Outputs are given as numbers of results, which are numbered in the order in which they become known.
     """
@@ -147,7 +146,7 @@ def slots_of_results(results: Sequence[int], per_line: int, times: Times) -> lis
     assert known is not None
     count = int(what.max(initial=-1)) + 1
     last = np.zeros(count, dtype=int)
-    edge = per_line - 1  # numbers that may not be part of a whole line
+    edge = per_line - 1  # outputs that need not be part of a whole line
     np.maximum.at(last, what[:edge], AT_THE_END)
     np.maximum.at(last, what[len(what) - edge :], AT_THE_END)
     for head in range(per_line):
@@ -173,8 +172,8 @@ def add_parcel_functions(module: Module, v: Vectors) -> None:
     behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are
     between one row and the next, whole lines.  A row is at least a line long.
 
-    Of kernels that send, ``pack_parcel(parcel, sender, ...)`` begins with it instead, with one of two senders, past
-    the caches or into them.
+    For kernels that send, ``pack_parcel(parcel, sender, ...)`` begins this instead, with one of two senders, past the
+    caches or into them.
     """
     module.add(_NOTHING, f"@{_NOTHING} = internal constant [3 x i32] [i32 0, i32 0, i32 {NEVER}]")
     with module.function(WRITE, _BLOCK, linkage="internal") as f:
@@ -197,7 +196,7 @@ def add_parcel_functions(module: Module, v: Vectors) -> None:
 
 
 def empty_parcel(f: MachineFunction) -> Value:
-    """Make a parcel in which there is nothing to send."""
+    """Return a parcel in which there is nothing to send."""
     parcel = f.room("i8", PARCEL.size, LINE)
     PARCEL.of(parcel).fill(sender=f.symbol(SEND), length=0, next=f.symbol(_NOTHING))
     return parcel
@@ -211,7 +210,7 @@ def before_whole_lines(v: Vectors, rows: Value) -> Value:
 def pack(
     v: Vectors, parcel: Value, sender: Value, result: Value, places: Value, rows: Value, length: Value, apart: Value
 ) -> None:
-    """Say what is to be sent, and where to; the order of lines depends on where the first one begins."""
+    """Set what to send, and where; the order of lines depends on where the first one begins."""
     begin = places.at(length + v.per_line + before_whole_lines(v, rows), "i32").load("i32")
     PARCEL.of(parcel).fill(
         sender=sender, result=result, places=places, next=places.at(begin, "i32"), length=length, rows=rows,
@@ -220,7 +219,7 @@ def pack(
 
 
 def send(f: MachineFunction, v: Vectors, parcel: Value, time: Value, past_caches: bool) -> None:
-    """Send those lines on for which it is time."""
+    """Send the lines that are due."""
     fields, now = PARCEL.of(parcel), time.to("i32")
     result, places = fields["result"], fields["places"]
     rows = rows_of_states(v, fields["rows"], fields["apart"])
@@ -243,7 +242,7 @@ def send(f: MachineFunction, v: Vectors, parcel: Value, time: Value, past_caches
 def send_equal(
     f: MachineFunction, v: Vectors, source: Value, rows: Sequence[Value], first: Value, stop: Value, past_caches: bool
 ) -> None:
-    """Fill lines with one result: what state k has of it is its value in lane k."""
+    """Fill lines with one result: state k gets its value in lane k."""
     with f.way_out("sent") as sent:
         if (
             v.clears and past_caches
@@ -263,7 +262,7 @@ def send_equal(
 
 
 def deliver(f: MachineFunction, v: Vectors, parcel: Value) -> None:
-    """Send what is left, and what does not fill lines: those are shared with other rows."""
+    """Send what is left, including what does not fill lines, which are shared with other rows."""
     fields = PARCEL.of(parcel)
     length = fields["length"]
     with f.when(length.differs(0)):
@@ -290,7 +289,7 @@ def spoil(f: MachineFunction, v: Vectors, spoiled: Value, rows: Value, apart: Va
 
 
 def write_part(f: MachineFunction, v: Vectors, parcel: Value, first: Value, count: Value) -> None:
-    """Write less than a line of every state, so many outputs from the first one on."""
+    """Write less than a line of every state: ``count`` outputs from the first one on."""
     fields = PARCEL.of(parcel)
     of_states = line_of_results(v, fields["result"], fields["places"].at(first, "i32"))
     rows = rows_of_states(v, fields["rows"], fields["apart"])
@@ -301,7 +300,7 @@ def write_part(f: MachineFunction, v: Vectors, parcel: Value, first: Value, coun
 
 
 def copy_by_halves(f: MachineFunction, v: Vectors, room: Value, rows: Sequence[Value], count: Value) -> None:
-    """Copy the first so many numbers of each line: half a line at once, a quarter, ..., one.
+    """Copy the first ``count`` numbers of each line: half a line at once, a quarter, ..., one.
 
     Masks would do it in one store, which takes some 25 cycles on Zen 4 beside lines that go past the caches, and
     a dozen with AVX2.
@@ -319,7 +318,7 @@ def copy_by_halves(f: MachineFunction, v: Vectors, room: Value, rows: Sequence[V
 
 
 def places_of(result: Value, places: Value, count: int) -> list[Value]:
-    """Return where as many results are, for all states, as a table of places says."""
+    """Return the addresses of ``count`` results, for all states, from a table of places."""
     return [result + places.at(k, "i32").load("i32").to("i64") for k in range(count)]
 
 
@@ -336,6 +335,6 @@ def rows_of_states(v: Vectors, rows: Value, apart: Value) -> list[Value]:
 
 
 def store_line(v: Vectors, to: Value, values: Sequence[Value], past_caches: bool = False) -> None:
-    """Store a line; one that goes past the caches begins where a line of theirs does."""
+    """Store a line; one that bypasses the caches is aligned to a cache line."""
     for k, value in enumerate(values):
         (to + k * v.size).store(value, v.size if past_caches else v.item, past_caches)

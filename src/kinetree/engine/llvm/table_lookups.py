@@ -1,8 +1,8 @@
-"""Numbers looked up in tables, lane by lane: data that code finds by their address when it runs.
+"""Numbers looked up in tables, lane by lane: data that code finds by address when it runs.
 
-A module with tables defines ``@tables``, two words for each: where its numbers are, and the number of its last row as
-a floating-point number.  Whoever loads the code fills them in.  Rows are kept within the table whatever they are, so
-no state can make the code read elsewhere.
+A module with tables defines ``@tables``, two words for each: where its numbers are, and the number of its last row as a
+floating-point number.  The code's loader fills them in.  Rows are kept within the table whatever they are, so no state
+can make the code read elsewhere.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LAST_IN_SINGLE = 2**24
 
 
 def table_words(count: int) -> str:
-    """Define the words of so many tables."""
+    """Define the words for a number of tables."""
     return f"@{SYMBOL} = global [{2 * count} x i64] zeroinitializer, align 8\n" if count else ""
 
 
 def words_for(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Return what ``@tables`` has to hold; the arrays must stay where they are."""
+    """Return the content of ``@tables``; the arrays must stay where they are."""
     words = np.empty((len(tables), 2), dtype=np.int64)
     for k, table in enumerate(tables):
         words[k, 0] = table.__array_interface__["data"][0]
@@ -36,7 +36,7 @@ def words_for(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class TableLookups:
-    """Emits lookups within one function; a row that several numbers are of is found once."""
+    """Emits lookups within one function; a row that several numbers come from is found once."""
 
     def __init__(self, emitter: Emitter, graph: Graph) -> None:
         self.e, self.graph = emitter, graph
@@ -72,13 +72,13 @@ class TableLookups:
         return self.e.op(text)
 
     def _place(self, which: int) -> str:
-        """Return where the numbers of a table are."""
+        """Return the address of a table's numbers."""
         if which not in self._places:
             self._places[which] = self.op(f"load ptr, ptr getelementptr (i64, ptr @{SYMBOL}, i64 {2 * which})")
         return self._places[which]
 
     def _offset(self, which: int, columns: int, row: str) -> tuple[str, str]:
-        """Return where rows begin, in numbers from the table's first one, and which lanes have no row."""
+        """Return the offsets of rows, in numbers from the table's first one, and which lanes have no row."""
         e = self.e
         mask, whole = ("i1", "i32") if e.lanes == 1 else (f"<{e.lanes} x i1>", f"<{e.lanes} x i32>")
         last = self.op(f"load double, ptr getelementptr (i64, ptr @{SYMBOL}, i64 {2 * which + 1})")

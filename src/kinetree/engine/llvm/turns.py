@@ -1,8 +1,8 @@
 """Sines and cosines of inputs: found before all else, a few angles at a time, by one function.
 
-What they take is the time that one operation waits for the one before; two angles side by side fill it.  Nearly
-all angles are small enough for a short reduction to a quarter turn, which a branch chooses where it holds for all
-lanes; elsewhere both reductions are made, so that a result does not depend on what is beside it.
+Their cost is the time that each operation waits for the previous one; two angles side by side fill it.  Nearly all
+angles are small enough for a short reduction to a quarter turn, which a branch chooses where it holds for all lanes;
+otherwise both reductions are computed, so that a result does not depend on its neighbors.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .vectors import Vectors
 FUNCTION = "turn"
 
 VECTORS_AT_ONCE = 2
-"""Vectors of doubles side by side: floats, whose vectors make two of doubles, are so by themselves."""
+"""Vectors of doubles side by side; floats, whose vectors make two of doubles, are so already."""
 
 ANGLES_OF_ONE_STATE = 4
-"""Numbers of one state that make one vector."""
+"""Numbers of one state that form one vector."""
 
 
 FEWEST_TURNS = 12
-"""Angles from which on that pays with fused multiply-add, which makes the longer reduction nearly as short."""
+"""Number of angles from which that pays with fused multiply-add, which makes the longer reduction nearly as short."""
 
 
 class Turns:
@@ -71,7 +71,7 @@ class Turns:
         return replace(self._vectors, lanes=self._vectors.lanes * self._together)
 
     def add_function(self, module: Module) -> None:
-        """Add the function that computes both functions of a group of angles and stores them."""
+        """Add the function that computes sine and cosine of a group of angles and stores them."""
         if not self:
             return
         v = self._wide
@@ -93,7 +93,7 @@ class Turns:
             to.at(k, value.type).store(value, self._vectors.size)
 
     def emit(self, e: Emitter, load: Callable[[int], str], area: str) -> None:
-        """Emit what computes them all into an area, from inputs that ``load`` finds by their position."""
+        """Emit code that computes them all into an area, from inputs that ``load`` finds by their position."""
         wide, n = self._wide, self._together
         for first in range(0, len(self._angles), n):
             group = self._angles[first : first + n]

@@ -2,8 +2,8 @@
 
 It follows CPython's vectorcall convention, accepts arrays of floats of either precision in any order, one state or a
 batch of them, lists of numbers for one state, and perhaps ``out=`` and ``threads=``, calls the machine code and
-returns.  Anything else goes to ordinary Python functions: one for other values (lists of lists, batches that have to
-be broadcast, other types, a state that the guard does not like), one for other arguments.
+returns.  Anything else goes to ordinary Python functions: one for other values (lists of lists, batches that have to be
+broadcast, other types, a state that the guard rejects), one for other arguments.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
 ``self``, its *context*: addresses, sizes, and the Python objects it compares with.
@@ -26,13 +26,13 @@ MAX_AXES = 4
 """Of a batch."""
 
 SMALL_BATCH = 32
-"""States that are computed without letting go of the interpreter."""
+"""States that are computed without releasing the interpreter."""
 
 MOST_STACK = 1 << 15
-"""Bytes of stack that a batch may use; kernels that need more ask for memory.  Some systems give threads 128 KiB."""
+"""Bytes of stack that a batch may use; kernels that need more allocate memory.  Some systems give threads 128 KiB."""
 
 MOST_CONVERTED = MOST_STACK // 4
-"""Bytes of one input of one state that are put in order on the stack."""
+"""Bytes of one input of one state that may be copied to the stack."""
 
 FROM_PYTHON = ("Py_IncRef", "Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
@@ -50,7 +50,7 @@ CONTEXT = StructLayout(
     float_type="ptr", numpy_float="ptr", inputs="i64", ndim="i64",
     **{f"dim{k}": "i64" for k in range(MAX_DIMS)}, **{f"length{k}": "i64" for k in range(MAX_INPUTS)},
 )  # fmt: skip
-"""Words behind the beginning of the ``bytes`` object.  A form is off while its ``single`` or its ``scratch_bytes`` is
+"""Words after the beginning of the ``bytes`` object.  A form is off while its ``single`` or its ``scratch_bytes`` is
 zero, and its other words need not be known until then."""
 
 
@@ -64,13 +64,13 @@ class EntryCall:
     nargs: Value
     kwnames: Value
     failed: Label
-    """Where it is said that Python has an error to raise."""
+    """Exit on which Python has an error to raise."""
     refused: Label
-    """Where Python takes values that are not understood."""
+    """Exit on which Python handles values that are not understood."""
     unusual: Label
-    """Where it takes other arguments."""
+    """Exit on which Python handles other arguments."""
     number: Vectors = SCALARS
-    """What the kernel computes with, of one state."""
+    """The form of the kernel's values for one state."""
 
     def __post_init__(self) -> None:
         f = self.f
@@ -81,7 +81,7 @@ class EntryCall:
 
     @property
     def item(self) -> int:
-        """Bytes of a number."""
+        """The number of bytes of a number."""
         return self.number.item
 
     def length(self, k: Value) -> Value:
@@ -89,7 +89,7 @@ class EntryCall:
         return self.context.place("length0").at(k, "i64").load("i64")
 
     def need(self, condition: Value, equal_to: Value | None = None) -> None:
-        """Go on only if a condition holds, or two values are equal."""
+        """Continue only if a condition holds, or two values are equal."""
         self.f.jump(self.refused, unless=condition if equal_to is None else condition.equals(equal_to))
 
 
@@ -112,7 +112,7 @@ def entry_module(single_precision: bool = False) -> str:
 
 
 def enter(c: EntryCall) -> None:
-    """Read arguments, ask whether they can be computed here, compute, return."""
+    """Read arguments, check whether they can be handled here, compute, and return."""
     f, context = c.f, c.context
     out, threads = read_options(c)
     rows = read_inputs(c)
@@ -124,7 +124,7 @@ def enter(c: EntryCall) -> None:
         ask_guard(c)
     with f.otherwise():
         c.need(context["scratch_bytes"] > 0)
-        # it is left to Python to start workers, the first time that so many are wanted
+        # starting workers is left to Python, the first time that this many are wanted
         c.need(threads <= POOL.of(context["pool"])["asked"] + 1)
     result = prepare_output(c, out, rows)
     with f.when(is_single):
@@ -137,7 +137,7 @@ def enter(c: EntryCall) -> None:
 
 
 def read_options(c: EntryCall) -> tuple[Value, Value]:
-    """Count positional arguments and read ``out=`` and ``threads=``: null and one if they are not given."""
+    """Count positional arguments and read ``out=`` and ``threads=``; null and one if they are not given."""
     f, context, count = c.f, c.context, c.context["inputs"]
     out, threads = f.variable(f.null, "out"), f.variable(1, "threads")
     f.jump(c.unusual, unless=c.nargs.equals(count))
@@ -158,7 +158,7 @@ def read_options(c: EntryCall) -> tuple[Value, Value]:
 
 
 def read_inputs(c: EntryCall) -> Value:
-    """Fill the tables of inputs; return how many states there are, -1 if no input is a batch."""
+    """Fill the tables of inputs; return the number of states, -1 if no input is a batch."""
     f = c.f
     rows = f.variable(-1, "rows")
     with f.loop(0, c.context["inputs"], changing=(rows, c.axes, c.lead, c.some_odd)) as k:
@@ -172,7 +172,7 @@ def read_inputs(c: EntryCall) -> Value:
 
 
 def read_array(c: EntryCall, k: Value, pointer: Value, length: Value, rows: Variable) -> None:
-    """Read an array of floats; one that is not made of rows of the kernel's own precision has a layout."""
+    """Read an array of floats; one that does not consist of rows of the kernel's own precision gets a layout."""
     f, array = c.f, ARRAY.of(pointer)
     is_own = array["descr"].equals(c.context["own_type"])
     c.need(is_own | array["descr"].equals(c.context["other_type"]))
@@ -207,7 +207,7 @@ def read_array(c: EntryCall, k: Value, pointer: Value, length: Value, rows: Vari
 
 
 def join_axes(c: EntryCall, last: Value, dims: Value, strides: Value, count: Variable, row: Variable) -> None:
-    """Go through the axes of a batch as if they were one, which must be possible."""
+    """Treat the axes of a batch as one, which must be possible."""
     f, axis = c.f, c.f.variable(last - 2, "axis")
     with f.forever(axis, count, row):
         n, stride = (p.at(axis.value, "i64").load("i64") for p in (dims, strides))
@@ -222,7 +222,7 @@ def join_axes(c: EntryCall, last: Value, dims: Value, strides: Value, count: Var
 
 
 def read_sequence(c: EntryCall, k: Value, pointer: Value, length: Value) -> None:
-    """Read one state from a list or tuple of Python's or NumPy's floats and of integers."""
+    """Read one state from a list or tuple of Python's or NumPy's floats and integers."""
     f, context, kind = c.f, c.context, OBJECT.of(pointer)["type"]
     is_list = kind.equals(context["list_type"])
     c.need(is_list | kind.equals(context["tuple_type"]))
@@ -244,13 +244,13 @@ def read_sequence(c: EntryCall, k: Value, pointer: Value, length: Value) -> None
 
 
 def room_for(c: EntryCall, length: Value) -> Value:
-    """Return memory on the stack for so many numbers, unless they are too many."""
+    """Return memory on the stack for a number of values, unless there are too many."""
     c.need(length * c.item <= MOST_CONVERTED)
     return c.f.op(f"alloca {c.number.real}, i64 {length.name}, align 8", "ptr")
 
 
 def in_precision(c: EntryCall, number: Value) -> Value:
-    """Return a double as the kernel takes it."""
+    """Return a double in the kernel's precision."""
     if not c.number.single_precision:
         return number
     return c.f.op(f"fptrunc double {number.name} to float", "float")
@@ -276,7 +276,7 @@ def put_in_order(c: EntryCall) -> None:
 
 
 def ask_guard(c: EntryCall) -> None:
-    """Ask the guard about one state: a positive verdict means that Python should see it."""
+    """Ask the guard about one state: a positive number means that Python should see it."""
     f, guard = c.f, c.context["guard_single"]
     with f.when(guard.differs(f.null)):
         real = c.number.real
@@ -336,7 +336,7 @@ def need_output(c: EntryCall, out: Value, rank: Value, shape: Value) -> None:
 
 
 def need_apart(c: EntryCall, out: Value, rows: Value) -> None:
-    """Leave an output that shares memory with an input to Python: it would be written before all is read."""
+    """Leave an output that shares memory with an input to Python: it would be written before everything is read."""
     f, last_row = c.f, (rows - 1).max(0)
     out_start = ARRAY.of(out)["data"].to("i64")
     out_end = out_start + (last_row + 1) * c.context["out_length"] * c.item
@@ -358,7 +358,7 @@ def need_apart(c: EntryCall, out: Value, rows: Value) -> None:
 
 
 def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
-    """Hand the batch to the driver; let go of the interpreter if it takes a while."""
+    """Hand the batch to the driver; release the interpreter if it takes a while."""
     f, context = c.f, c.context
     with f.way_out("doubtful") as doubtful:
         streamed = rows * context["out_length"] > STREAMED_BYTES // c.item  # too much for the caches
@@ -380,11 +380,11 @@ def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
 
 
 def work_area(f: MachineFunction, size: Value, failed: Label) -> tuple[Value, Value]:
-    """Get memory for a tile, aligned, and what must be given back: null if it is on the stack."""
+    """Get aligned memory for a tile, and the pointer to free: null if it is on the stack."""
     area, heap = f.variable(f.null, "area"), f.variable(f.null, "heap")
     with f.when(size > MOST_STACK):
         heap.set(f.call("PyMem_RawMalloc", size + 64, result="ptr"))
-        f.jump(failed, when=heap.value.equals(f.null))  # let Python say that memory is short
+        f.jump(failed, when=heap.value.equals(f.null))  # let Python report that there is not enough memory
         area.set(aligned(heap.value))
     with f.otherwise():
         area.set(f.op(f"alloca i8, i64 {size.name}, align 64", "ptr"))
@@ -392,7 +392,7 @@ def work_area(f: MachineFunction, size: Value, failed: Label) -> tuple[Value, Va
 
 
 def fill_job(c: EntryCall, result: Value, rows: Value, scratch: Value, size: Value, tile_area: Value) -> Value:
-    """Write what the driver is to do; see :func:`~.driver.pack_job`."""
+    """Write the job for the driver; see :func:`~.driver.pack_job`."""
     f, context, count = c.f, c.context, c.context["inputs"]
     job = f.room("i64", len(JOB.at) + 4 * MAX_INPUTS)
     JOB.of(job).fill(
@@ -408,7 +408,7 @@ def fill_job(c: EntryCall, result: Value, rows: Value, scratch: Value, size: Val
 
 
 def run_released(c: EntryCall, job: Value, threads: Value) -> Value:
-    """Run a job while others may use the interpreter, with workers if they are wanted."""
+    """Run a job while others may use the interpreter, with workers if requested."""
     f, context, workers, doubt = c.f, c.context, threads - 1, c.f.variable(0, "doubt")
     state = f.call(context["release"], result="ptr")
     with f.when(workers.equals(0)):

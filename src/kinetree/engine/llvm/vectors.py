@@ -1,4 +1,4 @@
-"""What the values of a kernel are: numbers of one state, or of as many states as there are lanes."""
+"""The form of a kernel's values: numbers of one state, or of as many states as there are lanes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .assembly import Value, typed
 
 LINE = 64
-"""Bytes in a line of the caches."""
+"""Bytes in a cache line."""
 
 
 NARROW = 16
@@ -44,44 +44,44 @@ class Vectors:
 
     @property
     def real(self) -> str:
-        """LLVM's name of a number."""
+        """LLVM's name for a number."""
         return "float" if self.single_precision else "double"
 
     @property
     def item(self) -> int:
-        """Bytes of a number."""
+        """The number of bytes of a number."""
         return 4 if self.single_precision else 8
 
     @property
     def size(self) -> int:
-        """Bytes of a value."""
+        """The number of bytes of a value."""
         return self.item * self.lanes
 
     @property
     def type(self) -> str:
-        """LLVM's name of a value."""
+        """LLVM's name for a value."""
         return self.of(self.real)
 
     @property
     def suffix(self) -> str:
-        """How intrinsics on values are called."""
+        """The suffix of intrinsics on values."""
         return (f"v{self.lanes}" if self.lanes > 1 else "") + ("f32" if self.single_precision else "f64")
 
     @property
     def per_line(self) -> int:
-        """Numbers in a line of the caches, which is at least a vector."""
+        """The numbers in a cache line, at least as many as in a vector."""
         return LINE // self.item
 
     @property
     def few_registers(self) -> bool:
-        """Whether it pays to say which values are kept in registers; see :mod:`.registers`."""
+        """Whether it pays to plan which values are kept in registers; see :mod:`.registers`."""
         return self.registers < 32
 
     @property
     def some_tiles(self) -> bool:
         """Whether long kernels compute several tiles at once; see :mod:`.split_kernels`.
 
-        With so few lanes it takes longer to fetch and decode instructions than to run them.
+        With few lanes it takes longer to fetch and decode instructions than to run them.
         """
         return self.lanes > 1 and self.size <= NARROW and self.few_registers and not self.sends
 
@@ -96,16 +96,16 @@ class Vectors:
 
     @property
     def sender(self) -> str:
-        """The calling convention of what sends."""
+        """The calling convention of functions that send."""
         return "intel_ocl_bicc" if self.sends else "ccc"
 
     @property
     def one(self) -> Vectors:
-        """The same for one state."""
+        """The same form for one state."""
         return replace(self, lanes=1)
 
     def of(self, element: str) -> str:
-        """Return LLVM's name of a value with other elements."""
+        """Return LLVM's name for a value with other elements."""
         return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
 
 
@@ -138,7 +138,7 @@ def spread(value: Value, lanes: int) -> Value:
 
 
 def first_lanes(vectors: Vectors, count: Value) -> Value:
-    """Return a mask of the first so many lanes."""
+    """Return a mask of the first ``count`` lanes."""
     ramp = ", ".join(f"i64 {k}" for k in range(vectors.lanes))
     return Value(count.f, f"<{vectors.lanes} x i64>", f"<{ramp}>") < spread(count, vectors.lanes)
 
@@ -146,7 +146,7 @@ def first_lanes(vectors: Vectors, count: Value) -> Value:
 def transpose_loaded(vectors: Vectors, sources: Sequence[Value]) -> list[Value]:
     """Load a square of numbers, from pointers to its rows, and return its columns.
 
-    Halves are exchanged while they are loaded, which memory does for nothing; then quarters, ..., neighbors.
+    Halves are exchanged while they are loaded, which costs nothing; then quarters, ..., neighbors.
     """
     half = vectors.lanes // 2
     part, both = f"<{half} x {vectors.real}>", range(vectors.lanes)
@@ -163,7 +163,7 @@ def transpose(rows: Sequence[Value]) -> list[Value]:
 
 
 def _exchanged(rows: list[Value], d: int) -> list[Value]:
-    """Exchange blocks of a size between rows that are as far apart, then smaller ones."""
+    """Exchange blocks of ``d`` numbers between rows that are ``d`` apart, then smaller ones."""
     n = len(rows)
     while d:
         low = [lane if not lane & d else lane - d + n for lane in range(n)]

@@ -183,7 +183,7 @@ class Program:
 
 
 def _divides_by_zero(traced: Traced) -> bool:
-    """Tell whether some divisor is zero for all inputs."""
+    """Return whether some divisor is zero for all inputs."""
     graph = traced.graph
     divisors = (graph.args[i][1] for i in graph.reachable(traced.outputs) if graph.kinds[i] == DIV)
     return any(graph.is_const(d) and graph.values[d] == 0.0 for d in divisors)

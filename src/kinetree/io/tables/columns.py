@@ -286,7 +286,7 @@ class _Header:
         return list(columns)
 
     def has_just_others(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-        """Tell whether just the ``fewer`` columns exist, under names that other programs give them."""
+        """Return whether just the ``fewer`` columns exist, under names that other programs give them."""
         if any(k is not None for own in found.values() for k in own):
             return False
         complete = (self.others.choices(key, wanted[key]) for key in wanted)
@@ -408,7 +408,7 @@ def _without_unit(name: str) -> tuple[str, str | None]:
 
 
 def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-    """Tell whether the ``fewer`` columns exist, and none of the others."""
+    """Return whether the ``fewer`` columns exist, and none of the others."""
     return all(
         (k is not None) == (label in fewer[key])
         for key, own in found.items()

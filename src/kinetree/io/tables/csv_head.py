@@ -74,7 +74,7 @@ def split(line: str, delimiter: str) -> list[str]:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number with a decimal point."""
+    """Return whether a cell is a number with a decimal point."""
     try:
         float(cell)
     except ValueError:

@@ -147,7 +147,7 @@ def _without(cut: Words, word: str) -> Words:
 
 
 def _adds_nothing(words: Sequence[str], cut: Words, end: int) -> bool:
-    """Tell whether leading words are a path, or add nothing."""
+    """Return whether leading words are a path, or add nothing."""
     while end and end not in cut.starts and words[end - 1].lower() in NOTHING_MORE:
         end -= 1
     return not end or end in cut.starts

@@ -333,7 +333,7 @@ class LoopClosing:
     def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Put joints where they are to stay, and say which freedoms are left."""
         if isinstance(fixed, str):
-            raise OptionError(f"fixed is a list of names of joints; for a single one write [{fixed!r}]")
+            raise OptionError(f"fixed is a list of names of joints; for a single one, write [{fixed!r}]")
         free = np.ones(self.geometry.nv, dtype=bool)
         for name in fixed or ():
             joint = self.model.joint(name)

@@ -81,7 +81,7 @@ def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
 def _held(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> dict[str, tuple[float, ...]]:
     """Return the coordinates of all locked joints, including followers."""
     if isinstance(positions, str):
-        raise OptionError(f"locked maps joints to positions, or lists joints; for a single one write [{positions!r}]")
+        raise OptionError(f"locked maps joints to positions or lists joints; for a single one, write [{positions!r}]")
     given = positions if isinstance(positions, Mapping) else dict.fromkeys(positions)
     held: dict[str, tuple[float, ...]] = {}
     for name, value in given.items():
@@ -106,7 +106,7 @@ def _held(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> dict[st
 
 
 def _coordinates(joint: Joint, value: Any) -> tuple[float, ...]:
-    what, count = f"the position of {joint.name!r}", joint.kind.nq  # a follower has no coordinates of its own
+    what, count = f"the position of {joint.name!r}", joint.kind.nq  # a follower has no coordinates
     array = as_array(in_si(value, joint.kind.q_units[0] if count else "1", what), (), what)
     array = as_array(array[None] if count == 1 and array.ndim == 0 else array, (count,), what)
     if array.ndim != 1 or not np.isfinite(array).all():
@@ -193,7 +193,7 @@ def _couplings(model: Model, held: Mapping[str, tuple[float, ...]]) -> Iterable[
         elif terms[True]:
             rest = ", ".join(name for name, _ in terms[True])
             raise UnsupportedError(
-                f"coupling {coupling.name!r} holds {rest} when its other joints are locked: lock it, too"
+                f"coupling {coupling.name!r} holds {rest} when its other joints are locked: lock it too"
             )
         elif abs(numbers[0]) > OPEN:
             raise ModelError(

@@ -7,9 +7,9 @@ base, each body passes on as much as it can.  What reaches the ground is gone; a
 coordinate axes of the body an exact zero is left, and algorithms skip zeros.
 
 This holds for any gravity, base and motion: the two robots have the same mass matrix and the same bias force in every
-state, and everything that follows from these, for trees with followers and for the trees of closed loops, whatever
-acts from outside.  Quantities of single bodies do change: potential energy, centers of mass, momenta, forces in
-bearings.  :mod:`kinetree.parameters` goes further (particular directions, loops), and says which parameters are left.
+state, and everything that follows from these, for trees with followers and for the trees of closed loops, whatever acts
+from outside.  Quantities of single bodies do change: potential energy, centers of mass, momenta, forces in bearings.
+:mod:`kinetree.parameters` goes further (particular directions, loops), and determines which parameters are left.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def regrouped(model: Model) -> Model:
 
 
 def divided(inertia: RigidInertia, parts: Sequence[RigidInertia]) -> tuple[RigidInertia, RigidInertia]:
-    """Split an inertia into what is left and what is taken away, a sum of multiples of parts that leaves zeros."""
+    """Split an inertia into a remainder and a removed part, a sum of multiples of parts chosen to leave zeros."""
     left, taken = _moments(inertia), [0.0] * 10
     for part in parts:
         unit = _moments(part)

@@ -138,7 +138,7 @@ def _turn(axis: int, angle: Scalar) -> tuple[RotationLike, ...]:
 class FormulaPose:
     """A pose in Khalil's parameters, some of them formulas: one step, or several where frames are welded together.
 
-    It gives its numbers, like a :class:`Pose`, if all symbols have values; otherwise it raises an error.
+    If all symbols have values, it gives its numbers like a :class:`Pose`; otherwise it raises an error.
     """
 
     steps: tuple[KhalilStep, ...]
@@ -152,7 +152,7 @@ class FormulaPose:
         return FormulaPose(self.steps + inner.steps) if isinstance(inner, FormulaPose) else self._numbers() @ inner
 
     def inverse(self) -> Pose:
-        """Swap parent and child."""
+        """Return the inverse, with parent and child swapped."""
         return self._numbers().inverse()
 
     def changed(self, change: Callable[[Any], Any]) -> FormulaPose:
@@ -160,7 +160,7 @@ class FormulaPose:
         return FormulaPose(tuple(KhalilStep(*map(change, step)) for step in self.steps))
 
     def valued(self, values: Values) -> Pose | FormulaPose | ScalarPose:
-        """Return the pose with values for its symbols, which makes numbers, formulas or other scalars of them."""
+        """Return the pose with values for its symbols: numbers, formulas or other scalars."""
         steps = self.changed(lambda x: valued_scalar(x, values))
         scalars = [x for step in steps.steps for x in step]
         if are_numbers(scalars):

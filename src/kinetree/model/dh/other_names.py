@@ -61,7 +61,7 @@ KINDS = {
 
 
 def is_foreign(row: object) -> bool:
-    """Tell whether a row has names of other programs, whose conventions differ."""
+    """Return whether a row has names of other programs, whose conventions differ."""
     return isinstance(row, Mapping) and any(key in RENAMED or key in CONVERTED for key in row)
 
 
@@ -82,7 +82,7 @@ def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(set(lengths.values())) != 1:
         said = ", ".join(f"{key} {length}" for key, length in lengths.items())
         raise ModelError(
-            "a table given by columns needs columns of equal length, with a number per link: "
+            "a table given by columns needs columns of equal length, one number per link: "
             + (f"these have {said}" if lengths else "{'alp': [...], 'a': [...], ...}; a single row goes into a list")
         )
     count = next(iter(lengths.values()))
@@ -102,7 +102,7 @@ def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, 
     rows = list(table) if isinstance(table, np.ndarray) and table.ndim == 2 else table
     if not isinstance(rows, Sequence) or not rows or not all(_is_numbers(row) for row in rows):
         if columns is not None:
-            raise ModelError("columns= names those of a table of numbers, and this table has rows with names")
+            raise ModelError("columns= is for a table of numbers, but this table has rows with names")
         return None
     if columns is None:
         orders = "; ".join(f"columns={key!r} is {', '.join(names)}" for key, names in COLUMNS.items())
@@ -185,7 +185,7 @@ def renamed(given: Mapping[str, Any], number: int, convention: str) -> dict[str,
     if "mdh" in entries and bool(entries.pop("mdh")) != (convention == "modified"):
         raise ModelError(
             f"row {number}: its mdh says that the table is {'standard' if convention == 'modified' else 'modified'}, "
-            f"and convention={convention!r} was asked for"
+            f"and convention={convention!r} was given"
         )
     return entries
 

@@ -166,10 +166,10 @@ def build(
 
 
 def _ask_for_convention(table: Any, numbers: bool) -> None:
-    """Refuse tables in the style of other programs that leave the convention open: the same numbers mean two robots."""
+    """Refuse tables of other programs that leave the convention open: the same numbers describe two robots."""
     if numbers or (isinstance(table, Sequence) and any(other_names.is_foreign(row) for row in table)):
         raise ModelError(
-            "say which convention the table has: convention='standard' (Rz(theta) Tz(d) Tx(a) Rx(alpha): RevoluteDH, "
+            "state the convention of the table: convention='standard' (Rz(theta) Tz(d) Tx(a) Rx(alpha): RevoluteDH, "
             "Link(...), setFixedTransform(..., 'dh')) or 'modified' (Rx(alpha) Tx(a) Rz(theta) Tz(d): ReDySim, Craig, "
             "RevoluteMDH, 'mdh'); the same numbers describe two different robots"
         )
@@ -208,7 +208,7 @@ def fill(
 
 
 def _in_si(row: Row, degrees: bool, where: str) -> Row:
-    """Return a row without units: angles that have one are given in those of the table."""
+    """Return a row without units: angles that have one are converted to the unit of the table."""
     found: dict[str, Any] = {}
     for key in ("alpha", "theta", "gamma", "a", "b", "d", "r"):
         given = getattr(row, key, 0.0)
@@ -224,17 +224,17 @@ def row_name(row: Row, number: int) -> str:
 
 
 def row_parent(row: Row) -> int | str | None:
-    """Return the number or name of the row that carries another; None for the one before."""
+    """Return the number or name of the row that carries another; None for the previous row."""
     return row.antecedent if isinstance(row, KhalilRow) else row.parent
 
 
 def _no_convention(given: object) -> str:
-    """List the conventions, and say which of them a name from elsewhere means."""
+    """Return a message that lists the conventions, and which of them a name used elsewhere means."""
     told = f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(given)}"
     meant = other_names.CONVENTION_OF.get(given.lower().replace("-", "")) if isinstance(given, str) else None
     if meant is not None:
         return f"{told}; here it is {meant!r}"
-    return f"{told}: 'standard' is classical (Corke, Spong, Paul: 'dh'), 'modified' is Craig's and the book's ('mdh')"
+    return f"{told}: 'standard' is classical (Corke, Spong, Paul: 'dh'), 'modified' is Craig's and Shah's ('mdh')"
 
 
 def _limits_in_radians(row: Row, where: str) -> Row:
@@ -246,7 +246,7 @@ def _limits_in_radians(row: Row, where: str) -> Row:
 
 
 def _notice_units(builder: ModelBuilder, rows: Sequence[Row], degrees: bool, limits_too: bool) -> None:
-    """Warn once per table of angles and lengths that are hardly in radians and meters."""
+    """Warn once per table about angles and lengths that are unlikely to be in radians and meters."""
     for number, row in enumerate(rows, start=1):
         hint = _unit_doubt(row, degrees, limits_too)
         if hint:
@@ -262,7 +262,7 @@ def _unit_doubt(row: Row, degrees: bool, limits_too: bool) -> str | None:
     for key in () if limits_too or not isinstance(_kind(row, ""), Revolute) else POSITIONS:
         if like_degrees(getattr(row, key)):
             told = "limits (qlim) stay in radians under degrees=True; degrees='all' takes them in degrees, too"
-            other = "limits (qlim) are in radians: np.radians(...) converts them, degrees='all' a whole table"
+            other = "limits (qlim) are in radians: np.radians(...) converts them, degrees='all' the whole table"
             return f"{key} = {getattr(row, key):g} rad is more than two turns; {told if degrees else other}"
     for key in ("a", "d") if isinstance(row, DHRow) else ("b", "d", "r"):
         if abs(getattr(row, key)) > LONGEST:
@@ -297,11 +297,11 @@ def _close(
             row.mass is not None or row.mass_properties is not None or row.com is not None or row.inertia is not None
         )
         if massive:
-            raise ModelError(f"{place}: it is a frame of a link that has a row of its own, so it cannot have mass")
+            raise ModelError(f"{place}: it is a frame of a link that has its own row, so it cannot have mass")
     if not isinstance(first, KhalilRow) or not isinstance(second, KhalilRow):
         raise ModelError(f"{where}: rows of cut joints belong to the khalil convention")
     if second.mu or second.numbers_given():
-        raise ModelError(f"row {partner}: it is fixed to its link and has no joint of its own; row {number} has it")
+        raise ModelError(f"row {partner}: it is fixed to its link and has no joint; row {number} has it")
     kind = _kind(first, where)
     here, there = (_parent(row, f"row {k}", len(bodies), bodies) for row, k in ((first, number), (second, partner)))
     placement, seat = (placements(row, "khalil", degrees)[0] for row in (first, second))
@@ -356,7 +356,7 @@ def _add(
 
 
 def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row:
-    """Turn a mapping into a row; refuse anything that is not understood."""
+    """Return a mapping as a row; refuse anything that is not understood."""
     wanted: type[Row] = KhalilRow if convention == "khalil" else DHRow
     if isinstance(given, wanted):
         return given

@@ -22,12 +22,12 @@ ANGLES = ("alpha", "theta", "gamma")
 OF_DH = {"modified": ("alpha", "a", "d", "theta"), "standard": ("theta", "d", "a", "alpha")}
 OF_KHALIL = ("sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
 ROUNDED = 1e-12
-"""Angles and lengths below this are rounding of what was computed from poses."""
+"""Angles and lengths below this are rounding errors of computing them from poses."""
 
 
 @dataclass(frozen=True)
 class DHTable(Sequence[Row]):
-    """A table that :func:`kinetree.from_dh` makes a robot of: a sequence of rows, printed with angles in degrees.
+    """A table from which :func:`kinetree.from_dh` makes a robot: a sequence of rows, printed with angles in degrees.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class DHTable(Sequence[Row]):
     links: int | None = None
     floating_base: bool = False
     made: Model | None = field(default=None, compare=False, repr=False)
-    """The robot that was made of it."""
+    """The robot that was made from it."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -102,10 +102,10 @@ class DHTable(Sequence[Row]):
     def _repr_html_(self) -> str:
         return self.table.html()
 
-    # ---------------------------------------------------------------- whether a robot is still as the table says
+    # ---------------------------------------------------------------- whether a robot still matches the table
 
     def describes(self, model: Model) -> bool:
-        """Return whether a robot has the joints, bodies and loops that the table says, to the last bit."""
+        """Return whether a robot has the joints, bodies and loops of the table, to the last bit."""
         made = self.made
         if made is None or (model.joints, model.bodies, model.base, model.loops) != (
             made.joints,
@@ -123,11 +123,11 @@ class DHTable(Sequence[Row]):
         return {row_name(row, k) for k, row in enumerate(self.rows, start=1)}
 
     def with_numbers_of(self, model: Model) -> DHTable | None:
-        """Return the table with the masses and joints that a robot has now; None where its geometry is another."""
+        """Return the table with the current masses and joints of a robot; None if its geometry differs."""
         if self.made is None or _geometry(model) != _geometry(self.made):
             return None
         if self.convention == "standard" or any(isinstance(j.kind, Fixed) for j in model.joints) or model.loops:
-            return None  # derived again, instead of taking apart what welding has put together
+            return None  # derived again, since welded bodies cannot be separated
         rows = []
         for k, row in enumerate(self.rows, start=1):
             body = model.body_index.get(row_name(row, k))
@@ -184,7 +184,7 @@ class _TableFrames:
         for joint in model.joints:
             if joint.mimic:
                 raise UnsupportedError(
-                    f"joint {joint.name!r} mimics {joint.mimic.leader!r}, which tables have no word for: lock both, "
+                    f"joint {joint.name!r} mimics {joint.mimic.leader!r}, which tables cannot express: lock both, "
                     f"robot.reduced([{joint.mimic.leader!r}])"
                 )
         kinds = [(j.name, j.kind) for i, j in enumerate(model.joints) if i != self.root] + [
@@ -194,7 +194,7 @@ class _TableFrames:
             if not isinstance(kind, (Revolute, Prismatic, Fixed)):
                 raise UnsupportedError(
                     f"joint {name!r} is {kind.name}: Denavit-Hartenberg tables have hinges, slides and fixed frames; "
-                    "robot.with_single_joints() takes joints of several freedoms apart"
+                    "robot.with_single_joints() splits joints with several freedoms"
                 )
         self.moving = [i for i in range(len(model.joints)) if i != self.root]
         if not self.moving:
@@ -210,7 +210,7 @@ class _TableFrames:
         led = set[int]()
         for i in self.moving:
             parent, step = model.joints[i].parent, self._step(i)
-            if parent not in (BASE, self.root) and parent not in led:  # whose x is along the normal to its first child
+            if parent not in (BASE, self.root) and parent not in led:  # its x is along the normal to its first child
                 own = self.steps[parent]
                 theta = math.remainder(own.theta + step.gamma, 2.0 * math.pi)
                 self.steps[parent] = own._replace(theta=theta, r=own.r + step.b)
@@ -220,7 +220,7 @@ class _TableFrames:
             self.steps[i] = step
 
     def _step(self, i: int) -> KhalilStep:
-        """Return where a joint is, seen from its parent's frame; on one line with that, turned by theta alone."""
+        """Return the pose of a joint in its parent's frame; if both are on one line, it is turned by theta only."""
         joint = self.model.joints[i]
         step = _tidy(step_of(self.frames[joint.parent].inverse() @ joint.placement @ self.frames[i]))
         if step.d == 0.0 and step.alpha in (0.0, math.pi):
@@ -277,7 +277,7 @@ class _TableFrames:
             where = next((i for i in self.moving if self.steps[i].gamma or self.steps[i].b), self.moving[0])
             raise UnsupportedError(
                 f"joint {self.model.joints[where].name!r} of {self.model.name!r} needs six parameters, as branches, "
-                "loops and a base that is turned against the first axis do: dh_table('khalil') has them"
+                "loops and a base rotated relative to the first axis do: dh_table('khalil') has them"
             )
         return self._table("modified", [self._dh_row(i, self.steps[i]) for i in self.moving])
 
@@ -319,7 +319,7 @@ def _along_z(angle: Any, shift: Any) -> Pose:
 
 
 def _tidy(step: KhalilStep) -> KhalilStep:
-    """Return a step without what is only rounding of computing it: next to nothing, and next to quarter turns."""
+    """Return a step without rounding errors: near-zero numbers, and angles near quarter turns."""
     quarter = math.pi / 2
 
     def near(x: Any, whole: float) -> float:

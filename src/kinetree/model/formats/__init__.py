@@ -38,7 +38,7 @@ ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml"
 def read(
     path: str | os.PathLike[str], options: Options | None = None, loops: str | os.PathLike[str] | None = None
 ) -> Model:
-    """Read a robot file; the ending of its name, and for ``.xml`` the root element, tell the format.
+    """Read a robot file; the file name's extension, and for ``.xml`` the root element, determine the format.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read(
 
 
 def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-    """Write a robot file, completely or not at all; the ending of its name tells the format.
+    """Write a robot file, completely or not at all; the file name's extension determines the format.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     if original is not None:
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
-            raise UnsupportedError(f"original= is for URDF files, not to write {path} from {original}")
+            raise UnsupportedError(f"original= is for URDF files; it cannot write {path} from {original}")
         writer = partial(urdf_edit.edited, source=source)
     try:
         data = writer(model).encode("utf-8")
@@ -97,11 +97,11 @@ WRITERS: dict[str, Callable[[Model], str]] = {
     ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
     ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": symoro.write,
 }  # fmt: skip
-"""Writers of robot files, by the ending of the file's name."""
+"""Writers of robot files, by the file name's extension."""
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a file that no robot can be written to: it has another ending, or its folder does not exist."""
+    """Refuse a file that no robot can be written to: unknown extension, or no such folder."""
     if path.suffix.lower() not in WRITERS:
         raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf, .xml (MJCF) or .par")
     folder = Path(os.path.realpath(path)).parent
@@ -143,7 +143,7 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
     if suffix == ".xacro":
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
-        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
+        f"files ending in {suffix or 'nothing'!r} are not supported; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
         ".m (ReDySim), .par (SYMORO) or .mat (spatial_v2)",
         source.file,
     )

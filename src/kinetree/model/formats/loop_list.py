@@ -29,7 +29,7 @@ JOINT_TYPES: dict[str, JointKind] = {"SPHERICAL": Spherical(), "FIXED": Fixed(),
 
 
 def is_loop_list(root: Node) -> bool:
-    """Tell whether a YAML document is such a list, and not a file of kinetree's."""
+    """Return whether a YAML document is such a list, and not a kinetree file."""
     return isinstance(root, Table) and "closed_loop" in root.entries and "kinetree" not in root.entries
 
 
@@ -62,7 +62,7 @@ class _LoopListReader(NodeReader):
                     builder.drive_only([word.text for word in self.words("name_mot")])
             for left_out in ("rotor_inertia", "rotor_ratio"):
                 if left_out in self.top:
-                    builder.oddity(f"{left_out} of the list of loops is not read", self.top[left_out].line)
+                    builder.oddity(f"{left_out} in the list of loops is not read", self.top[left_out].line)
             self.close(builder)
 
     def words(self, key: str, like: str | None = None) -> list[Scalar]:

@@ -11,7 +11,7 @@ from ..tree import Joint, Model
 
 
 def of_joint(joint: Joint, language: str) -> list[str]:
-    """Return the numbers of a joint that a format cannot express; it is named as in the table of joint fields."""
+    """Return the numbers of a joint that a format cannot express, named as in the table of joint fields."""
     rows = [row for row in FIELDS.values() if row.noun and not getattr(row, language)]
     lost = [row.noun for row in rows if not row.is_usual(joint.kind, getattr(joint, row.name))]
     return [f"{noun} of joint {joint.name!r}" for noun in dict.fromkeys(lost)]

@@ -32,7 +32,7 @@ ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
 """Neutral coordinates of ball and free joints, by their number."""
 
 WITHOUT_MOTOR = "kinetree:without_motor"
-"""A custom tuple of kinetree's: joints without a motor that would seem to have one by the file's actuators."""
+"""A custom tuple of kinetree: joints without a motor that, by the file's actuators, would seem to have one."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -60,10 +60,10 @@ class _MjcfReader:
         others = [file for file in missing if file not in {mesh for _, mesh, _ in massless}]
         if others:
             self.builder.oddity(
-                "files are missing that, as inertias are given, only pictures and contact need: " + listed(others)
+                "files are missing that only pictures and contact need, since inertias are given: " + listed(others)
             )
         for body, mesh, _ in massless:
-            self.builder.oddity(f"body {body!r} has no mass: that was to be computed from {mesh!r}, which is missing")
+            self.builder.oddity(f"body {body!r} has no mass: it would be computed from {mesh!r}, which is missing")
         self.equality_lines = self._equality_lines(document)
         self.taken_bodies: set[str] = set()
         self.taken_joints: set[str] = set()
@@ -140,7 +140,7 @@ class _MjcfReader:
             raise self.builder.error(
                 Message(
                     Setting("floating_base", True),
-                    " needs exactly one body in the world, without joints; an MJCF file can say for itself what "
+                    " needs exactly one body in the world, without joints; an MJCF file itself can define what "
                     "floats, with <freejoint/>",
                 ),
                 None,
@@ -192,7 +192,7 @@ class _MjcfReader:
             parent, pose, arm = child, Pose(), -anchor
 
     def _kind(self, j: int) -> tuple[JointKind, np.ndarray, Pose]:
-        """Return the kind of a joint, its anchor in the body, and the displacement that its reference value undoes."""
+        """Return the kind of a joint, its anchor in the body, and the displacement to undo its reference value."""
         m, types = self.compiled, self.mujoco.mjtJoint
         axis, anchor = np.array(m.jnt_axis[j]), np.array(m.jnt_pos[j])
         reference = float(m.qpos0[m.jnt_qposadr[j]])
@@ -240,7 +240,7 @@ class _MjcfReader:
         return np.array([*_xyzw(turn), *resting[:-4]])
 
     def _is_off(self, what: str) -> bool:
-        """Tell whether the file disables something; MuJoCo before 3.4 had one switch for all passive forces."""
+        """Return whether the file disables something; MuJoCo before 3.4 had one switch for all passive forces."""
         flags = self.mujoco.mjtDisableBit
         bit: Any = getattr(flags, f"mjDSBL_{what}", None) or getattr(flags, "mjDSBL_PASSIVE", 0)
         return bool(self.compiled.opt.disableflags & int(bit))
@@ -363,7 +363,7 @@ class _MjcfReader:
         sums = [self.drives.sum_of_joints(t) if t >= 0 else {} for t in (y, x)]
         first, second = ({joint: c for joint, c in terms.items() if c} for terms in sums)
         if not first:
-            self._skip(f"equality constraint {name!r} (its first tendon counts no joint)", self.equality_lines[e])
+            self._skip(f"equality constraint {name!r} (its first tendon has no joints)", self.equality_lines[e])
             return
         rest = [float(self.compiled.tendon_length0[t]) if t >= 0 else 0.0 for t in (y, x)]
         polynomial = self._polynomial(e, *rest)
@@ -466,7 +466,7 @@ def _is_symmetric(bounds: np.ndarray) -> bool:
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:
-    """Tell whether a field of newer MuJoCo versions exists and is not zero."""
+    """Return whether a field of newer MuJoCo versions exists and is not zero."""
     values = getattr(compiled, attribute, None)
     return values is not None and bool(np.any(values[row]))
 
@@ -478,6 +478,6 @@ def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:
-    """Reorder a quaternion of MuJoCo's, which has the real part first."""
+    """Return a MuJoCo quaternion, which has the real part first, in the order x, y, z, w."""
     w, x, y, z = (float(c) for c in quaternion)
     return x, y, z, w

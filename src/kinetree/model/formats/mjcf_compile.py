@@ -2,7 +2,7 @@
 
 Dynamics needs masses and inertias.  A file that gives them needs its meshes for pictures and contact only, and robots
 are often passed on without them; so shapes whose files are missing are removed before MuJoCo compiles.  Bodies whose
-inertia would have been computed from them have none then, and are listed.
+inertia would have been computed from them then have none, and are listed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def refusal(weightless: list[tuple[str, str, bool]], file: str) -> FileFormatErr
     listed = ", ".join(dict.fromkeys(f"{name!r} ({mesh})" for name, mesh, _ in weightless[:4]))
     return FileFormatError(
         Message(
-            f"mesh files are missing, and the inertia of bodies {listed}{', ...' if len(weightless) > 4 else ''} is to "
+            f"mesh files are missing, and the inertia of bodies {listed}{', ...' if len(weightless) > 4 else ''} would "
             "be computed from them: put the files where the model looks for them, give the bodies <inertial> elements, "
             "or have them without any mass, ",
             Setting("missing_meshes", "massless"),
@@ -99,7 +99,7 @@ def _without_missing_files(mujoco: Any, source: Source) -> Compiled:
 
 
 def _is_welded(body: Any) -> bool:
-    """Tell whether there is no joint between a body and the world, so that its inertia does not matter."""
+    """Return whether there is no joint between a body and the world, so that its inertia does not matter."""
     while body.name != "world":
         if len(body.joints):
             return False
@@ -108,7 +108,7 @@ def _is_welded(body: Any) -> bool:
 
 
 def _finder(spec: Any, directory: Path) -> Any:
-    """Return a function that tells whether MuJoCo would find a file of the model."""
+    """Return a function that checks whether MuJoCo would find a file of the model."""
 
     def there(file: str, subdirectory: str) -> bool:
         name = Path(file).name if spec.strippath else file
@@ -118,7 +118,7 @@ def _finder(spec: Any, directory: Path) -> Any:
 
 
 def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
-    """Tell whether a body would get mass from a shape; NaN stands for a mass that is not given."""
+    """Return whether a body would get mass from a shape; NaN stands for a mass that is not given."""
     rule, rules = spec.compiler.inertiafromgeom, mujoco.mjtInertiaFromGeom
     if geom.parent.name == "world" or rule == rules.mjINERTIAFROMGEOM_FALSE:
         return False

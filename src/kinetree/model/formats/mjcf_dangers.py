@@ -50,7 +50,7 @@ def refuse_dangers(source: Source) -> None:
 
 
 class _Copies:
-    """Counts the parts of a model: attached models may attach others, all of it within <replicate>.
+    """Counts the parts of a model: attached models may attach others, all within <replicate>.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class Drives:
     # Actuators
 
     def is_direct(self, a: int) -> bool:
-        """Tell whether an actuator drives a joint directly, without a tendon."""
+        """Return whether an actuator drives a joint directly, without a tendon."""
         return int(self.compiled.actuator_trntype[a]) != int(self.mujoco.mjtTrn.mjTRN_TENDON)
 
     def joints_of_actuator(self, a: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""MuJoCo's compiler in a process of its own.
+"""MuJoCo's compiler in a separate process.
 
 In this process a file could crash Python: MuJoCo's parser has been seen to fault on some files, and after an unexpected
 error it hangs when called again.  So a helper process compiles files and sends the models back as bytes; if it dies or

@@ -161,7 +161,7 @@ class _MjcfWriter:
         self._add(depth, "</body>")
 
     def _melts_away(self, i: int) -> bool:
-        """Tell whether a body is only an intermediate step to the next joint."""
+        """Return whether a body is only an intermediate step to the next joint."""
         used = {w.body for t in self.model.tendons for w in t.points} | {f.body for f in self.model.frames}
         used |= {b for loop in self.model.loops for b in (loop.predecessor, loop.successor)}
         massless = self.model.bodies[i].mass_properties.is_massless
@@ -185,9 +185,9 @@ class _MjcfWriter:
         if isinstance(kind, Fixed):
             return
         if type(kind) not in TYPES:
-            raise UnsupportedError(f"MJCF has no {kind.name} joint, which joint {joint.name!r} is: write .yaml")
+            raise UnsupportedError(f"MJCF has no {kind.name} joint like joint {joint.name!r}: write .yaml")
         if isinstance(kind, Free) and (joint.parent != BASE or not joint.placement.is_identity):
-            raise UnsupportedError(f"MJCF has free joints in the world only, and joint {joint.name!r} is elsewhere")
+            raise UnsupportedError(f"MJCF has free joints in the world only, but joint {joint.name!r} is elsewhere")
         self.order.append(joint)
         words = [f'<joint name={xml.quoted(joint.name)} type="{TYPES[type(kind)]}"']
         if isinstance(kind, Revolute | Prismatic):
@@ -207,9 +207,7 @@ class _MjcfWriter:
             else:
                 self.lost.append(f"the range of joint {joint.name!r}, whose ends meet")
         elif any(math.isfinite(x) for x in (*low, *high)):
-            self.lost.append(
-                f"position limits of joint {joint.name!r}, which end on one side, or are of several freedoms"
-            )
+            self.lost.append(f"position limits of joint {joint.name!r}, which are one-sided or for several freedoms")
         if any(math.isfinite(x) for x in joint.effort_limit):
             effort = joint.effort_limit[0]
             if single and effort > 0.0:
@@ -233,7 +231,7 @@ class _MjcfWriter:
         if any(joint.stiffness) and joint.spring_rest != tuple(joint.kind.neutral()):
             if joint.kind.nv > 1:
                 raise UnsupportedError(
-                    f"MJCF has only springs of {joint.kind.name} joints that rest at zero, and that of joint "
+                    f"in MJCF, springs of {joint.kind.name} joints rest at zero, but that of joint "
                     f"{joint.name!r} does not: write .yaml"
                 )
             words.append(f'springref="{joint.spring_rest[0]!r}"')
@@ -284,7 +282,7 @@ class _MjcfWriter:
         kind = loop.kind
         if not isinstance(kind, Fixed | Spherical | Revolute):
             raise UnsupportedError(
-                f"MJCF holds loops by points and welds, and loop {loop.name!r} is a {kind.name} joint: write .yaml"
+                f"MJCF closes loops by points and welds, but loop {loop.name!r} is a {kind.name} joint: write .yaml"
             )
         shifts = [np.zeros(3)]
         if isinstance(kind, Revolute):
@@ -310,7 +308,7 @@ class _MjcfWriter:
     def _coupling(self, coupling: JointCoupling) -> str:
         if len(coupling.polynomial) > HIGHEST_POWER + 1:
             raise UnsupportedError(
-                f"MJCF has polynomials up to x^4, and coupling {coupling.name!r} has more: write .yaml"
+                f"MJCF has polynomials up to x^4, but coupling {coupling.name!r} has higher powers: write .yaml"
             )
         relation = (*coupling.polynomial, *(0.0,) * (HIGHEST_POWER + 1 - len(coupling.polynomial)))
         joints = (coupling.joints, coupling.follows)
@@ -408,7 +406,7 @@ def _actuator(actuator: Actuator) -> str:
         if all(map(math.isfinite, bounds)):
             words.append(f"{word}={_numbers(bounds)}")
         elif any(map(math.isfinite, bounds)):
-            raise UnsupportedError(f"MJCF limits actuators on both sides, {actuator.name!r} only on one: write .yaml")
+            raise UnsupportedError(f"MJCF limits actuators on both sides, {actuator.name!r} has one: write .yaml")
     return " ".join(words) + "/>"
 
 

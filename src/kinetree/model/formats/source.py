@@ -131,7 +131,7 @@ class FileBuilder(ModelBuilder):
             self.file = outer
 
     def unknown(self, what: str, name: str, known: Iterable[str]) -> str:
-        """Say that there is no such name; only the first few get a suggestion, since that searches all names."""
+        """Return an error that there is no such name; only the first few get a suggestion, which searches all names."""
         self._unknown += 1
         if self._unknown > MOST_SUGGESTIONS:
             return f"no {what} named {name!r}."
@@ -147,7 +147,7 @@ class FileBuilder(ModelBuilder):
         self.oddity(message, self._line)
 
     def doubt(self, message: str) -> None:
-        """Note what is more likely a mistake, see :meth:`ModelBuilder.doubt`."""
+        """Note a likely mistake, see :meth:`ModelBuilder.doubt`."""
         self.oddity(message, self._line)
 
     @contextmanager
@@ -188,10 +188,10 @@ class FileBuilder(ModelBuilder):
         self._carriers.setdefault(child, self._joints[name])
 
     def bind(self, name: str, y: Sequence[str], x: Sequence[str], ratio: float, offset: float = 0.0) -> None:
-        """Couple known joints by y = ratio x + offset, where y and x are sums of joints, as the option ``mimic`` says.
+        """Couple known joints by y = ratio x + offset, with y and x sums of joints, as the option ``mimic`` requests.
 
         Of two joints one follows the other: y, or x if only y has a motor.  Everything else becomes a coupling: sums, a
-        joint that follows another already, and joints that would follow one another in a circle.
+        joint that already follows another, and joints that would follow one another in a circle.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class FileBuilder(ModelBuilder):
         follower.data["mimic"] = Mimic(leader.name, ratio, offset)
 
     def _can_follow(self, follower: Draft, leader: Draft) -> bool:
-        """Tell whether a joint follows no other, and the other does not follow it, directly or indirectly."""
+        """Return whether a joint follows no other, and the other does not follow it, directly or indirectly."""
         above: set[str] = set()
         name = leader.name
         while name in self._joints and name not in above:
@@ -229,7 +229,7 @@ class FileBuilder(ModelBuilder):
         return follower.data["mimic"] is None and follower.name not in above
 
     def doubt_ranges(self) -> None:
-        """Warn of moving joints with the range 0 to 0: if no joint has another range, nobody has set any."""
+        """Warn of moving joints with the range 0 to 0: if no joint has another range, they were probably never set."""
         ranged = [d for d in self._joints.values() if any(map(math.isfinite, (*d.data["lower"], *d.data["upper"])))]
         empty = [d for d in ranged if not any((*d.data["lower"], *d.data["upper"]))]
         if not empty:
@@ -239,7 +239,7 @@ class FileBuilder(ModelBuilder):
         if len(empty) == len(ranged):
             for draft in empty:
                 draft.data |= {"lower": (-math.inf,), "upper": (math.inf,)}
-            message += ". No joint has another range, so these are taken as unlimited"
+            message += ". No joint has another range, so these are treated as unlimited"
         self.oddity(f"{message}. Set limits, leave them out, or make such a joint fixed", self._joint_lines[names[0]])
 
     def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
@@ -282,7 +282,7 @@ class FileBuilder(ModelBuilder):
         for draft in (self._joints.get(name), self._carriers.get(name) if name == body else None):
             if draft is not None and isinstance(draft.kind, Fixed):
                 raise self.error(
-                    f"frame {name!r} is there already: the weld {draft.name!r} leaves frames of that name", self._line
+                    f"frame {name!r} already exists: the weld {draft.name!r} leaves frames of that name", self._line
                 )
         return super().frame(name, body, *args, **pose)
 
@@ -378,7 +378,7 @@ class FileBuilder(ModelBuilder):
                 other = carried[draft.child]
                 raise self.error(
                     f"link {draft.child!r} is the child of two joints, {other!r}{_on(self._joint_lines[other])} and "
-                    f"{draft.name!r}: that closes a loop, and the joints of this format form a tree; describe the "
+                    f"{draft.name!r}: that closes a loop, but the joints of this format form a tree; describe the "
                     "joint that closes it as a loop",
                     line,
                 )
@@ -425,8 +425,8 @@ class FileBuilder(ModelBuilder):
         loop = loop[first:] + loop[:first]
         names = ", ".join(f"{draft.name!r}{_on(self._joint_lines[draft.name])}" for draft in loop[:6])
         return self.error(
-            f"joints {names}{', ...' if len(loop) > 6 else ''} form a closed loop that hangs on nothing: "
-            "some link must be the root",
+            f"joints {names}{', ...' if len(loop) > 6 else ''} form a closed loop that is attached to "
+            "nothing: some link must be the root",
             self._joint_lines[loop[0].name],
         )
 
@@ -454,7 +454,7 @@ class FileBuilder(ModelBuilder):
             raise self.error(
                 Message(
                     Setting("floating_base", True),
-                    f", but the robot floats already: joint {first[0].name!r} leaves {first[0].child!r} free. Load it "
+                    f", but the robot already floats: joint {first[0].name!r} leaves {first[0].child!r} free. Load it "
                     "without ",
                     Setting("floating_base"),
                 ),
@@ -474,7 +474,7 @@ class FileBuilder(ModelBuilder):
 
 
 def listed(names: Iterable[str]) -> str:
-    """List names for a message, only the first few of many."""
+    """Return names as a list for a message, only the first few of many."""
     shown = [repr(name) for name in names]
     return ", ".join(shown[:MOST_NAMES]) + (f", ... ({len(shown)} in all)" if len(shown) > MOST_NAMES else "")
 

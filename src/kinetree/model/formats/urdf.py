@@ -172,7 +172,7 @@ class _UrdfReader:
                 self.builder.add_shape(ContactShape(link, f"unreadable {shape.tag}"))
 
     def shape_size(self, shape: Element) -> tuple[float, ...]:
-        """Return the size of a shape, which each kind gives in attributes of its own."""
+        """Return the size of a shape, which each kind gives in different attributes."""
         if shape.tag in ("box", "ellipsoid"):
             return tuple(self.vector(shape, "size" if shape.tag == "box" else "radii", 3))
         words = ("radius", "length")[: SIZES.get(shape.tag, 0)]
@@ -272,12 +272,12 @@ class _UrdfReader:
         leader = self.text(element, "joint", f"the <mimic> of joint {name!r}")
         if leader not in all_joints:
             unknown = self.builder.unknown("joint", leader, all_joints)
-            self.builder.oddity(f"joint {name!r} mimics {unknown} Taken as an independent joint", element.line)
+            self.builder.oddity(f"joint {name!r} mimics {unknown} Treated as an independent joint", element.line)
             return None
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 
     def actuated(self, joint: Element, kind: JointKind) -> bool:
-        """Tell whether a motor drives the joint; all but floating joints are assumed to have one."""
+        """Return whether a motor drives the joint; all but floating joints are assumed to have one."""
         word = joint.attributes.get(ACTUATED, joint.attributes.get(INDEPENDENT, "").lower() or None)
         if word not in (None, "true", "false"):
             raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
@@ -298,7 +298,7 @@ class _UrdfReader:
         if limit is None:
             if bounded:
                 self.builder.oddity(
-                    f"joint {name!r} has no <limit>, which URDF demands: taken as unlimited", joint.line
+                    f"joint {name!r} has no <limit>, which URDF needs: treated as unlimited", joint.line
                 )
             return
         for attribute, row in LIMIT_ATTRIBUTES.items():
@@ -308,7 +308,7 @@ class _UrdfReader:
                 data[row.name] = self.limit(limit, attribute)
             elif bounded:
                 self.builder.oddity(
-                    f"joint {name!r}: <limit> has no {attribute!r}, which URDF demands: taken as unlimited", limit.line
+                    f"joint {name!r}: <limit> has no {attribute!r}, which URDF needs: treated as unlimited", limit.line
                 )
         if bounded and "lower" not in limit.attributes and "upper" not in limit.attributes:
             self.without_range[name] = limit.line
@@ -322,7 +322,7 @@ class _UrdfReader:
     def doubt_ranges(self) -> None:
         """Report, all at once, joints whose <limit> has no range, or a range that their type does not have."""
         for joints, message in (
-            (self.without_range, "joints whose <limit> has neither 'lower' nor 'upper' are taken as unlimited: {}. A "
+            (self.without_range, "joints whose <limit> has neither 'lower' nor 'upper' are treated as unlimited: {}. A "
              "hinge without stops is of type continuous"),
             (self.beyond_type, "position limits of joints {} are not read: their types have none. A hinge with stops "
              "is of type revolute"),

@@ -64,7 +64,7 @@ def edited(model: Model, source: Source) -> str:
 
 
 def _declaration(data: bytes) -> str:
-    """Return the XML declaration of the file, unless it names an encoding other than that which is written."""
+    """Return the XML declaration of the file, unless it names an encoding other than the one that is written."""
     found = re.match(rb"\s*(<\?xml[^>]*\?>)", data)
     words = found.group(1).decode("ascii", "replace") if found else ""
     plain = words and ("encoding" not in words or re.search("utf-?8", words, re.IGNORECASE))
@@ -194,6 +194,6 @@ def _check(model: Model, source: Source) -> None:
         found, meant = (np.array([table[name] for name in names]) for table in (again, wanted))
         if np.abs(found - meant).max() > SAME * max(np.abs(meant).max(), 1e-300):
             raise UnsupportedError(
-                f"{source.file} cannot take the parameters of link {body.name!r}: its links are not placed as "
-                "this robot's are; save without original="
+                f"{source.file} cannot hold the parameters of link {body.name!r}: its links are not placed like "
+                "this robot's; save without original="
             )

@@ -1,6 +1,6 @@
 """The writer of URDF: what URDF can express, and loops and couplings in elements of kinetree's.
 
-Readers of other tools skip these elements and get the tree alone.
+Other tools skip these elements and get only the tree.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _UrdfWriter:
         model = self.model
         if model.gravity != (0.0, 0.0, -9.81):
             raise UnsupportedError(
-                f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
+                f"URDF cannot express that gravity is {model.gravity}: write .yaml, or write "
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
         self.lost += losses.of_drives(model, "URDF")
@@ -218,7 +218,7 @@ class _UrdfWriter:
 
 
 def _says_actuated(joint: Joint) -> bool:
-    """Tell whether a joint has a motor, or lacks one, contrary to the default."""
+    """Return whether a joint has a motor, or lacks one, contrary to the default."""
     return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
 
 
@@ -266,7 +266,7 @@ def _kind_name(joint: Joint) -> str:
     advice = "write .yaml"
     if isinstance(kind, (Compound, Cylindrical)):
         advice += ", or write robot.with_single_joints(), which has a chain of single joints instead"
-    raise UnsupportedError(f"URDF has no {kind.name} joint, which joint {joint.name!r} is: {advice}")
+    raise UnsupportedError(f"URDF has no {kind.name} joint like joint {joint.name!r}: {advice}")
 
 
 def _same_place(a: Frame, b: Frame) -> bool:

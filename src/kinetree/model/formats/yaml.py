@@ -129,7 +129,7 @@ class _YamlReader(NodeReader):
         return replace(model, loads=self.read_loads(model)) if "loads" in self.top else model
 
     def read_motion_of(self) -> str:
-        """Return whose motion the robot comes with."""
+        """Return the system whose motion the robot comes with."""
         fields = self.fields(self.top["motion"], "motion", ("kind", "of"), required=("kind", "of"))
         if self.text(fields["kind"], "kind of motion") != "gallery":
             raise self.error("a robot comes with a motion of the gallery; studies have others", fields["kind"])
@@ -426,8 +426,8 @@ def _kind(kind: JointKind, joint: str) -> list[str]:
     parameters = own.parameters()
     if KINDS.get(own.name) is not type(own) or any(map(callable, parameters.values())):
         raise UnsupportedError(
-            f"joint {joint!r} is a {own.name} joint made of functions or classes of your own, which no file "
-            "can contain: keep the code that builds it"
+            f"joint {joint!r} is a {own.name} joint made of your own functions or classes, which no file can "
+            "contain: keep the code that builds it"
         )
     lines = [f"kind: {_word(own.name)}", *(f"{key}: {_parameter(value)}" for key, value in parameters.items())]
     return [*lines, "reversed: true"] if backwards else lines

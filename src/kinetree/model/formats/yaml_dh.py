@@ -33,7 +33,7 @@ def read_table(reader: Any, node: Node, base: str) -> DHTable:
 
 
 def table_of(model: Model) -> tuple[DHTable, tuple[Frame, ...]] | None:
-    """Return the table that a model was made from, and frames that it does not name, as a file says them.
+    """Return the table that a model was made from, as a file writes it, and the frames that it does not name.
 
     None where a file cannot hold the table, where the model has been changed since, or where a frame would be rounded:
     those of standard tables are seen from the far ends of links.
@@ -69,7 +69,7 @@ def written(table: DHTable, number: Callable[[float], str], word: Callable[[str]
         return f"[{', '.join(map(entry, value))}]" if isinstance(value, Iterable) else number(float(value))
 
     for row in table.rows:
-        first = ["name", "joint_name", *type(row).__annotations__]  # what is of this convention before what all have
+        first = ["name", "joint_name", *type(row).__annotations__]  # columns of this convention before common ones
         given = {key: getattr(row, key) for key in dict.fromkeys([*first, *(f.name for f in fields_of(row))])}
         mass = given.pop("mass_properties")
         if mass is not None:

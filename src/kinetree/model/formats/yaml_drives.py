@@ -86,7 +86,7 @@ def read_actuator(reader: Any, node: Any) -> None:
         reader.builder.actuator(data.pop("name"), **data)
 
 
-# Writing: each on a line of its own, in the form that YAML shares with JSON
+# Writing: each on a separate line, in the form that YAML shares with JSON
 
 
 def written(model: Model, names: Mapping[int, str]) -> list[str]:

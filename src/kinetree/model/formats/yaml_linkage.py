@@ -38,7 +38,7 @@ def _is_number(node: Scalar) -> bool:
 
 
 def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
-    """Return the lines of a drawing; read again it is the same, to the last bit.
+    """Return the lines of a drawing; read back, it is identical to the last bit.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _word(text: str) -> str:
 
 
 def _side(p: DrawnPoint, drawn: Drawing) -> str:
-    """Return the word that tells this place from the other one."""
+    """Return the word that distinguishes this position from the other one."""
     here, other = (DrawnPoint(p.numbers, p.of, turn).place(*p.numbers, drawn.drawn) for turn in (p.turn, -p.turn))
     axis = max((0, 1), key=lambda k: abs(here[k] - other[k]))
     sign = math.copysign(1, here[axis] - other[axis])

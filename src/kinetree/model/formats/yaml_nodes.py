@@ -107,7 +107,7 @@ class _Composer:
             self._fail(f"nested more than {DEEPEST} levels deep", event)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                self._fail(f"alias *{event.anchor} stands before its anchor is complete", event)
+                self._fail(f"alias *{event.anchor} occurs before its anchor is complete", event)
             node, size = self.anchors[event.anchor]
             self.count, self.aliased = self.count + size, self.aliased + size
             if self.aliased > MOST_ALIASED:
@@ -204,7 +204,7 @@ class NodeReader:
     def number(self, node: Node, what: str, *, infinite: bool = False, measured: bool = False) -> float:
         """Return a number, which must be finite unless ``infinite``.
 
-        With ``measured`` it may have a unit, ``45 deg``, and is then a :class:`Quantity`, which knows it.
+        With ``measured`` it may have a unit, ``45 deg``, and is then a :class:`Quantity`, which keeps the unit.
         """
         scalar = self.scalar(node, what)
         if scalar.plain:
@@ -251,5 +251,5 @@ class NodeReader:
 
 
 def is_not_text(word: str) -> bool:
-    """Tell whether YAML 1.2 takes an unquoted word for something other than text."""
+    """Return whether YAML 1.2 takes an unquoted word for something other than text."""
     return any(pattern.fullmatch(word) for pattern in (_OTHER_THAN_TEXT, _NUMBER, _INFINITY))

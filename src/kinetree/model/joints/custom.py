@@ -18,7 +18,7 @@ TransformFunction = Callable[..., object]
 
 
 def as_transform(value: Any) -> Transform:
-    """Accept a Transform, or a pair (3x3 rotation, position) of nested sequences."""
+    """Return a Transform, from one or from a pair (3x3 rotation, position) of nested sequences."""
     if isinstance(value, Transform):
         return value
     rotation, position = value

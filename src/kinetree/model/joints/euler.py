@@ -22,7 +22,7 @@ def check_sequence(sequence: str) -> str:
 
 
 def is_symmetric(sequence: str) -> bool:
-    """Tell whether the first and third axes are the same (singular at 0 and 180 degrees, otherwise at +-90)."""
+    """Return whether the first and third axes are the same (singular at 0 and 180 degrees, otherwise at +-90)."""
     return sequence[0] == sequence[2]
 
 
@@ -55,7 +55,7 @@ class EulerSpherical(Compound):
         return euler_singularity(self.sequence, q)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return mass where the axes meet."""
+        """Return the mass where the axes meet."""
         return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:

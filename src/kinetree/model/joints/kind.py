@@ -221,12 +221,12 @@ class OnlyCloses(JointKind):
     only_closes = True
 
     def transform(self, q: Coordinates) -> Transform:
-        """Raise an error: there are no coordinates."""
-        raise UnsupportedError(f"a {self.name} joint can only close a loop: no body can be carried by it")
+        """Refuse: there are no coordinates."""
+        raise UnsupportedError(f"a {self.name} joint can only close a loop: it cannot carry a body")
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Raise an error: there are no coordinates."""
-        raise UnsupportedError(f"a {self.name} joint can only close a loop: no body can be carried by it")
+        """Refuse: there are no coordinates."""
+        raise UnsupportedError(f"a {self.name} joint can only close a loop: it cannot carry a body")
 
 
 def vec(axis: Sequence[float]) -> Vec3:

@@ -104,7 +104,7 @@ class Reversed(JointKind):
         return tuple(-x.motion_to_parent(r + twist.cross(s)) for s, r in zip(columns, rates, strict=True))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return what the original joint cannot tell, which has the same place in both frames."""
+        """Return what the original joint cannot distinguish, which has the same place in both frames."""
         return self.kind.cannot_tell()
 
     @property
@@ -183,7 +183,7 @@ class Reversed(JointKind):
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
         """Return the apparent derivatives of the constraint forces in the frame that is now the moving one."""
         back = x.inverse()
-        forward = -back.motion_to_child(twist)  # of M relative to F, in M
+        forward = -back.motion_to_child(twist)  # twist of M relative to F, in M
         forces = [c.force for c in self.kind.constraints(back)]
         rates = self.kind.constraint_rates(back, forward) or [ZERO_FORCE] * len(forces)
         return [-back.force_to_parent(r + forward.cross_force(f)) for f, r in zip(forces, rates, strict=True)]

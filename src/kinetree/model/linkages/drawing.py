@@ -1,8 +1,8 @@
-"""A planar linkage as it is drawn, and the mechanism that the drawing is.
+"""A planar linkage as it is drawn, and the mechanism that the drawing represents.
 
 All bodies are described in the coordinates of the drawing, so that the mechanism's neutral configuration is the
-drawing, closed by itself.  Its numbers (coordinates and distances of points, masses, springs) have names, ``"A.x"``,
-and may be any scalar: :meth:`Drawing.tables` says where each one goes in the model.
+drawing, in which all loops are closed.  Its numbers (coordinates and distances of points, masses, springs) have names,
+``"A.x"``, and may be any scalar: :meth:`Drawing.tables` puts each one into the model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DrawnPoint:
     of : tuple of str
         The points it is measured from: none, one or two.
     turn : int
-        Of two possible places, 1 for the one on the left of the way from the first point to the second, else -1.
+        Which of two possible places: 1 if it is to the left of the line from the first point to the second, else -1.
     """
 
     numbers: tuple[float, float]
@@ -47,12 +47,12 @@ class DrawnPoint:
 
     @property
     def keys(self) -> tuple[str, str]:
-        """What its two numbers are called."""
+        """The names of its two numbers."""
         first, second = (*self.of, "angle")[:2] if self.of else ("x", "y")
         return first, second
 
     def place(self, one: Scalar, two: Scalar, known: Mapping[str, Point]) -> Point:
-        """Return where it is, from its two numbers."""
+        """Return its position, from its two numbers."""
         if not self.of:
             return one, two
         ax, ay = known[self.of[0]]
@@ -133,11 +133,11 @@ class Drawing:
     ground : tuple of str
         Points that are pinned to the ground.
     motors : tuple of pairs of str
-        Points, and the bar that is driven there where there are several.
+        Points, each with the bar that is driven there if there are several.
     masses : dict from point to float
         Masses at points.
     units : str
-        That lengths without a unit are given in.
+        The unit of lengths that are given without one.
     gravity : pair of floats
     """
 
@@ -169,7 +169,7 @@ class Drawing:
         return found
 
     def unit_of(self, number: str) -> str:
-        """Return the unit in SI of a number."""
+        """Return the SI unit of a number."""
         owner, _, key = number.rpartition(".")
         return {"mass": "kg", "stiffness": "N/m", "angle": "rad"}.get(key, "m") if owner in self._names else "m"
 
@@ -197,7 +197,7 @@ class Drawing:
         )
 
     def positions(self, numbers: Numbers | None = None) -> dict[str, Point]:
-        """Return where points are, by numbers of any kind."""
+        """Return the positions of points, from numbers of any kind."""
         given, found = self.numbers if numbers is None else numbers, dict[str, Point]()
         for p, own in self.points.items():
             one, two = (given[f"{p}.{key}"] for key in own.keys)
@@ -213,7 +213,7 @@ class Drawing:
 
     @cached_property
     def joints(self) -> tuple[DrawnJoint, ...]:
-        """Pins and slides; where several bars meet, all are pinned to the ground, to the block or to the first."""
+        """Pins and slides; where several bars meet, all are pinned to the ground, to the block or to the first bar."""
         found = []
         for p in self.points:
             on = [GROUND] if p in self.ground else []
@@ -234,7 +234,7 @@ class Drawing:
 
     @cached_property
     def bodies(self) -> tuple[str, ...]:
-        """All that moves: bars, and blocks that slide."""
+        """All moving bodies: bars, and blocks that slide."""
         return (*self.bars, *(self.slider_body(p) for p, own in self.sliders.items() if not own.bar))
 
     @cached_property
@@ -243,7 +243,7 @@ class Drawing:
         return tuple(self.driven_at(point, bar) for point, bar in self.motors)
 
     def driven_at(self, point: str, bar: str) -> DrawnJoint:
-        """Return the joint that a motor at a point drives; ``bar`` may be empty where there is one."""
+        """Return the joint that a motor at a point drives; ``bar`` may be empty if there is only one."""
         here = [joint for joint in self.joints if joint.point == point]
         if point in self.sliders and not bar:
             return here[0]
@@ -251,9 +251,9 @@ class Drawing:
         if len(fitting) == 1:
             return fitting[0]
         if not here:
-            raise ModelError(f"motor {point!r}: only one body has that point, and a motor turns one against another")
+            raise ModelError(f"motor {point!r}: only one body has that point, but a motor needs two")
         bars = ", ".join(repr(joint.child) for joint in here)
-        raise ModelError(f"motor {point!r}: say which bar is driven, motor={{{point!r}: bar}}; pinned there are {bars}")
+        raise ModelError(f"motor {point!r}: name the driven bar, motor={{{point!r}: bar}}; pinned there are {bars}")
 
     def body_of(self, point: str) -> str:
         """Return a body that has a point: the ground, what slides there, or the first bar."""
@@ -280,7 +280,7 @@ class Drawing:
     # ---------------------------------------------------------------- masses
 
     def lumps(self, where: Mapping[str, Point], numbers: Numbers) -> dict[str, Lump]:
-        """Return mass, center and second moments of all that moves, in coordinates of the drawing."""
+        """Return mass, center and second moments of everything that moves, in coordinates of the drawing."""
         parts: dict[str, list[Lump]] = {body: [] for body in self.bodies}
         for name, bar in self.bars.items():
             mass = numbers[f"{name}.mass"] if bar.mass is not None else None
@@ -333,7 +333,7 @@ class Drawing:
 
     @cached_property
     def cuts(self) -> list[str]:
-        """Pins to cut: never motors, slides and wheels where it can be helped, and of the others those far away."""
+        """Pins to cut: never motors, slides and wheels only if unavoidable, otherwise those far from the ground."""
         first = {joint.name for joint in self.driven} | {joint.name for joint in self.joints if joint.slides}
         first |= {name for gear in self.gears.values() for name in self.geared(gear)}
         steps, root = self.steps, {body: body for body in (GROUND, *self.bodies)}
@@ -352,7 +352,7 @@ class Drawing:
 
     @cached_property
     def steps(self) -> dict[str, int]:
-        """How many joints lie between the ground and every body that is connected with it."""
+        """The number of joints between the ground and each body that is connected to it."""
         found, waiting = {GROUND: 0}, [GROUND]
         for body in waiting:
             for joint in self.joints:
@@ -374,14 +374,14 @@ class Drawing:
         return arctan2(by - ay, bx - ax)
 
     def tables(self, model: Model, numbers: Numbers) -> dict[str, Any]:
-        """Return the parameters of the model that numbers of any kind make, as :func:`kinetree.linkage` would.
+        """Return the parameters of the model that follow from numbers of any kind, as :func:`kinetree.linkage` would.
 
         Parameters
         ----------
         model : Model
             Of the drawing.
         numbers : mapping from name to scalar
-            Those that are not drawn so; the others stay.
+            Numbers that differ from the drawing; the others stay.
 
         Returns
         -------
@@ -438,7 +438,7 @@ class Drawing:
         return {**every, "bodies": bodies, "tendons": tendons}
 
     def of(self, model: Model) -> Drawing | None:
-        """Return the drawing of a model that was made from it, or None where that has been changed since."""
+        """Return the drawing of a model that was made from it, or None if the model has been changed since."""
         if model.gravity[2]:
             return None
         drawn = replace(self, name=model.name, gravity=model.gravity[:2])
@@ -448,13 +448,13 @@ class Drawing:
 
     @property
     def gruebler(self) -> int:
-        """Freedoms by the planar count, 3 (n - 1) - 2 j, of links with the ground and joints; gears take one each."""
+        """Freedoms by the planar count, 3 (n - 1) - 2 j, for links with the ground and joints; gears take one each."""
         rigid = sum(not gear.backlash for gear in self.gears.values())
         return 3 * len(self.bodies) - 2 * len(self.joints) - rigid
 
     @cached_property
     def freedoms(self) -> int:
-        """Freedoms as drawn, by rank: where the drawing is singular more than elsewhere."""
+        """Freedoms as drawn, by rank; more than elsewhere if the drawing is singular."""
         size = max(np.ptp(list(self.drawn.values()), axis=0).max(), 1e-300)
         places = {body: 3 * k for k, body in enumerate(self.bodies)}
         rows: list[np.ndarray] = []
@@ -482,7 +482,7 @@ class Drawing:
         return 3 * len(places) - int(np.linalg.matrix_rank(np.array(rows), tol=1e-9)) if rows else 3 * len(places)
 
     def counted(self) -> str:
-        """Say how the planar count comes about."""
+        """Return the planar count as text."""
         n, j = len(self.bodies) + 1, len(self.joints)
         gears = 3 * (n - 1) - 2 * j - self.gruebler
         less = f" - {gears} for gears" if gears else ""
@@ -490,7 +490,7 @@ class Drawing:
 
 
 def _turned(p: Point, angle: Scalar) -> Point:
-    """Return a vector as seen from axes that are turned by an angle."""
+    """Return a vector as seen from axes that are rotated by an angle."""
     if isinstance(angle, float) and angle == 0.0:
         return p
     c, s = cos(angle), sin(angle)
@@ -503,5 +503,5 @@ def _mass(lump: Lump) -> MassProperties:
 
 
 def drawing_of(model: Model) -> Drawing | None:
-    """Return the drawing that a model is of; None where it has none, or has been changed since."""
+    """Return the drawing that a model was made from; None if there is none, or if the model has been changed since."""
     return model.drawing.of(model) if isinstance(model.drawing, Drawing) else None

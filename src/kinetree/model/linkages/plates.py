@@ -14,7 +14,7 @@ Moments = tuple[Scalar, Scalar, Scalar]
 
 
 class Lump(NamedTuple):
-    """A mass in the plane: its center, and its second moments about that."""
+    """A mass in the plane: its center, and its second moments about the center."""
 
     mass: Scalar = 0.0
     center: Point = (0.0, 0.0)
@@ -47,14 +47,14 @@ class Region(NamedTuple):
         return Region(self.area + other.area, first, second)  # type: ignore[arg-type]
 
     def lump(self, mass: Scalar) -> Lump:
-        """Return a mass that is spread evenly over it."""
+        """Return a mass that is spread evenly over the region."""
         x, y = self.first[0] / self.area, self.first[1] / self.area
         (hx, hy), (xx, xy, yy), each = self.first, self.second, mass / self.area
         return Lump(mass, (x, y), (each * (xx - x * hx), each * (xy - x * hy), each * (yy - y * hy)))
 
 
 def _of_triangles(corners: Sequence[Point]) -> Region:
-    """Return a polygon, counterclockwise: triangles from the origin to its edges, those behind it taken away."""
+    """Return a counterclockwise polygon as triangles from the origin to its edges; those facing it are subtracted."""
     found = Region()
     for (ax, ay), (bx, by) in zip(corners, (*corners[1:], corners[0]), strict=True):
         twice = ax * by - ay * bx
@@ -96,7 +96,7 @@ def rounded_plate(corners: Sequence[Point], width: Scalar) -> Region:
 
 
 def spread(corners: Sequence[Point], mass: Scalar | None, width: Scalar | None, per_area: Scalar | None) -> Lump:
-    """Return an even bar or plate between corners: of so much mass, or of so much for each unit of its area.
+    """Return a uniform bar or plate between corners, from its mass, or from its mass per area.
 
     Without a width, bars are lines, and plates end at their corners.
     """
@@ -112,7 +112,7 @@ def spread(corners: Sequence[Point], mass: Scalar | None, width: Scalar | None, 
 
 
 def hull(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return which points are corners of the convex hull of all, counterclockwise; two where all are in line."""
+    """Return the indices of the corners of the convex hull, counterclockwise; two if all points are on one line."""
     order = sorted(range(len(points)), key=lambda k: points[k])
 
     def chain(rest: Sequence[int]) -> list[int]:
@@ -127,7 +127,7 @@ def hull(points: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """Return twice the area of a triangle, rounding of points in line taken as none."""
+    """Return twice the area of a triangle; zero for points on a line, within rounding."""
     (ux, uy), (vx, vy) = (b[0] - a[0], b[1] - a[1]), (c[0] - a[0], c[1] - a[1])
     twice = ux * vy - uy * vx
     return 0.0 if abs(twice) <= 1e-9 * (ux * ux + uy * uy + vx * vx + vy * vy) else twice

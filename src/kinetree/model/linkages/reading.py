@@ -18,7 +18,7 @@ from ..pose import floats
 from .drawing import GROUND, Drawing, DrawnBar, DrawnGear, DrawnPoint, DrawnSlider, DrawnSpring
 
 SIDES = {"above": (1, 1), "below": (1, -1), "right": (0, 1), "left": (0, -1)}
-"""Words for one of two places: the coordinate that is looked at, and whether more of it is meant."""
+"""Words for one of two positions: the coordinate that they compare, and whether the larger one is meant."""
 
 OF_BARS = {"mass": "kg", "inertia": "1", "width": "m", "thickness": "m", "density": "1"}
 
@@ -60,7 +60,7 @@ def drawing(
 
 
 def _check(found: Drawing) -> None:
-    """Refuse drawings that hold together nowhere, or that cannot move."""
+    """Refuse drawings that do not hold together, or that cannot move."""
     owners: dict[str, Mapping[str, Any]] = {
         "point": found.points,
         "bar": found.bars,
@@ -71,12 +71,12 @@ def _check(found: Drawing) -> None:
     for what, own in owners.items():
         for key in own:
             if key in seen:
-                raise ModelError(f"a {seen[key]} and a {what} are both named {key!r}: names tell them apart")
+                raise ModelError(f"a {seen[key]} and a {what} are both named {key!r}: give them different names")
             if not isinstance(key, str) or not key.strip() or "." in key or (what == "point" and len(key.split()) > 1):
-                raise ModelError(f"a {what} cannot be named {key!r}: names have no dots, those of points no spaces")
+                raise ModelError(f"a {what} cannot be named {key!r}: names have no dots, and those of points no spaces")
             seen[key] = what
     if not found.ground and not any(own.on == GROUND for own in found.sliders.values()):
-        raise ModelError("nothing is held: name the points that are pinned to the ground, ground='O B'")
+        raise ModelError("nothing is fixed: name the points that are pinned to the ground, ground='O B'")
     for p in found.ground:
         if p in found.sliders and found.sliders[p].on == GROUND:
             raise ModelError(f"point {p!r} slides on the ground, so it is not pinned to it: leave it out of ground")
@@ -88,8 +88,8 @@ def _check(found: Drawing) -> None:
     loose = [body for body in found.bodies if body not in found.steps]
     if loose:
         raise ModelError(
-            f"{', '.join(map(repr, loose))} {'is' if len(loose) == 1 else 'are'} not connected with the ground: bars "
-            "are connected by points that they share"
+            f"{', '.join(map(repr, loose))} {'is' if len(loose) == 1 else 'are'} not connected to the ground: bars are "
+            "connected by the points that they share"
         )
     for p in found.masses:
         if found.body_of(p) == GROUND:
@@ -110,8 +110,8 @@ def _check_freedoms(found: Drawing) -> None:
         raise ModelError(f"{found.name!r} has {freedoms} and {has}. Motors would work against one another")
     if 0 < motors < least and not found.springs:
         warnings.warn(
-            f"{found.name!r} has {least} freedoms and {has}. Drive another joint, or add a bar: what no motor holds "
-            "moves as forces let it",
+            f"{found.name!r} has {least} freedoms and {has}. Drive another joint, or add a bar: what no motor drives "
+            "moves freely",
             ModelWarning,
             stacklevel=callers_level(),
         )
@@ -129,7 +129,7 @@ class _DrawingReader:
         self.units, self.factor = units, LENGTHS[units]
 
     def said(self, length: float) -> str:
-        """Return a length as the user writes it."""
+        """Return a length in the user's unit."""
         return f"{length / self.factor:.6g} {self.units}"
 
     def number(self, given: Any, unit: str, what: str, low: float = -math.inf) -> float:
@@ -142,7 +142,7 @@ class _DrawingReader:
         return float(value) * (self.factor if unit == "m" and not with_unit else 1.0)
 
     def words(self, given: Any, what: str, known: Iterable[str]) -> tuple[str, ...]:
-        """Return names: of a list, or of a text with spaces or commas between them."""
+        """Return names, from a list or from a text with spaces or commas between them."""
         names = given.replace(",", " ").split() if isinstance(given, str) else given
         if not isinstance(names, (list, tuple)) or not all(isinstance(x, str) for x in names):
             raise ModelError(f"{what} must be names of points, such as 'A B' or ['A', 'B'], not {shown(given)}")
@@ -154,7 +154,7 @@ class _DrawingReader:
         return tuple(names)
 
     def points(self, given: Mapping[str, Any]) -> dict[str, DrawnPoint]:
-        """Return all points, each measured from ones before it."""
+        """Return all points, each measured from previous ones."""
         found: dict[str, DrawnPoint] = {}
         places: dict[str, Any] = {}
         for p, own in given.items():
@@ -191,18 +191,18 @@ class _DrawingReader:
             missing = max(apart - r[0] - r[1], abs(r[0] - r[1]) - apart)
             raise ModelError(
                 f"{what} cannot be {self.said(r[0])} from {of[0]!r} and {self.said(r[1])} from {of[1]!r}, which are "
-                f"{self.said(apart)} apart: {self.said(missing)} are missing, the drawing stays open there"
+                f"{self.said(apart)} apart: {self.said(missing)} are missing, so the drawing does not close there"
             )
         both = {turn: DrawnPoint((r[0], r[1]), of, turn) for turn in (1, -1)}
         at = {turn: both[turn].place(r[0], r[1], places) for turn in both}
         side = own.get("side")
         if side not in SIDES:
             spots = " or ".join(f"({x / self.factor:.6g}, {y / self.factor:.6g})" for x, y in at.values())
-            raise ModelError(f"{what} can be at {spots}: say which by 'side', one of {', '.join(SIDES)}")
+            raise ModelError(f"{what} can be at {spots}: choose one by 'side', one of {', '.join(SIDES)}")
         axis, sign = SIDES[side]
         if abs(at[1][axis] - at[-1][axis]) <= 1e-9 * apart:
             other = "left or right" if axis else "above or below"
-            raise ModelError(f"{what}: both places are equally far {'up' if axis else 'to the right'}: say {other}")
+            raise ModelError(f"{what}: both places are equally far {'up' if axis else 'to the right'}: use {other}")
         return both[max(at, key=lambda turn: sign * at[turn][axis])]
 
     def bars(self, given: Mapping[str, Any], known: Any, usual: Mapping[str, Any]) -> dict[str, DrawnBar]:
@@ -229,13 +229,13 @@ class _DrawingReader:
         return found
 
     def motors(self, given: Any, known: Any) -> tuple[tuple[str, str], ...]:
-        """Return points that are driven, with a bar where one is named."""
+        """Return the driven points, each with a bar if one is named."""
         named = dict(given) if isinstance(given, Mapping) else dict.fromkeys(self.words(given, "motor", known), "")
         self.words(tuple(named), "motor", known)
         return tuple((p, str(bar)) for p, bar in named.items())
 
     def slider(self, p: str, own: Any, drawn: Drawing) -> DrawnSlider:
-        """Return a slider; a line that is given by two points has to go through what slides on it."""
+        """Return a slider; a line given by two points must go through what slides on it."""
         what = f"slider {p!r}"
         content = _fields(own, DrawnSlider, what) if isinstance(own, Mapping) else {"along": own}
         for key in ("on", "bar"):
@@ -266,7 +266,7 @@ class _DrawingReader:
             owners = [b for b, own in drawn.bars.items() if {*line} <= {*own.points}]
             owners += [GROUND] if {*line} <= {*drawn.ground} else []
             if len(owners) != 1:
-                raise ModelError(f"{what}: {' and '.join(line)} are on {len(owners)} bodies: say which, {{'on': bar}}")
+                raise ModelError(f"{what}: {' and '.join(line)} are on {len(owners)} bodies: choose one, {{'on': bar}}")
             on = owners[0]
         others = [q for q in line if q != p]
         far = max(others, key=lambda q: math.dist(drawn.drawn[p], drawn.drawn[q]), default=None)
@@ -327,7 +327,7 @@ class _DrawingReader:
 
 
 def _sound(what: str, bar: DrawnBar) -> DrawnBar:
-    """Return a bar whose numbers fit together."""
+    """Return a bar after checking that its numbers fit together."""
     if bar.mass is None and bar.density is not None and (not bar.width or not bar.thickness):
         raise ModelError(f"{what} has a density, so it needs a width and a thickness, too; or give its mass")
     if bar.mass is None and (bar.com is not None or bar.inertia is not None):

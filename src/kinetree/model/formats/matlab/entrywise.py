@@ -53,7 +53,7 @@ def _round(x: Scalar) -> Scalar:
 
 
 def _remainder(x: Scalar, y: Scalar, whole: Callable[[Scalar], Scalar], at_zero: Scalar) -> Scalar:
-    """Return x - n y, where n is the quotient without its fraction; zero where only rounding is left, as in Octave."""
+    """Return x - n y with n the quotient without its fraction; zero where only rounding error is left, as in Octave."""
     ratio = operators.divide(x, y)
     near = _round(ratio)
     eps = float(np.finfo(float).eps)
@@ -83,7 +83,7 @@ def _entrywise(
 ) -> Callable[..., Value]:
     """Return a function of one or more matrices, entry by entry.
 
-    ``real`` says for which known numbers the result is real: for others MATLAB's is complex, which is an error here.
+    ``real`` tests for which known numbers the result is real: for others MATLAB's is complex, an error here.
     """
 
     def of_matrices(*given: Value) -> Value:

@@ -30,7 +30,7 @@ HostFunction = Callable[[Sequence[Any], int], Sequence[Any]]
 
 REFUSED = {
     "eval": "write what it would run", "evalc": "write what it would run", "evalin": "write what it would run",
-    "assignin": "assign by name", "system": "nothing outside of the folder is run", "unix": "nothing outside is run",
+    "assignin": "assign by name", "system": "nothing outside the folder is run", "unix": "nothing outside is run",
     "dos": "nothing outside is run", "shell": "nothing outside is run", "addpath": "put the files into one folder",
     "cd": "put the files into one folder", "save": "nothing is written", "fopen": "nothing is written",
     "input": "write the value", "rand": "give the numbers", "randn": "give the numbers", "randi": "give the numbers",
@@ -51,11 +51,11 @@ class Folder(Protocol):
         """Return the variables of a data file, or raise a :class:`MatlabError`."""
 
     def missing(self, name: str) -> str:
-        """Say what is known about a function that does not exist."""
+        """Return what is known about a function that does not exist."""
 
 
 class _Leaving(Exception):
-    """A ``return``, ``break`` or ``continue`` that is being carried out."""
+    """A pending ``return``, ``break`` or ``continue``."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -139,7 +139,7 @@ class MatlabRunner:
             if rest:
                 names.pop()
             if len(given) > len(names) and not rest:
-                raise MatlabError(f"{function.name}() takes {len(names)} arguments, and {len(given)} are given")
+                raise MatlabError(f"{function.name}() takes {len(names)} arguments, but {len(given)} are given")
             for name, value in zip(names, given, strict=False):
                 if name is not None:
                     frame.variables[name] = value
@@ -159,7 +159,7 @@ class MatlabRunner:
             kept = frame.variables.get("varargout")
             more = list(kept.data.ravel(order="F")) if isinstance(kept, Cell) else []
         if count > len(names) + len(more):
-            raise MatlabError(f"{function.name}() has {len(names) + len(more)} outputs, and {count} are asked for")
+            raise MatlabError(f"{function.name}() has {len(names) + len(more)} outputs, but {count} are requested")
         found: list[Any] = []
         for name in names[: max(count, 1)]:
             if name not in frame.variables and not found and count == 0:
@@ -222,10 +222,10 @@ class MatlabRunner:
         except TypeError as problem:
             if "argument" not in str(problem):
                 raise
-            raise MatlabError(f"{name}() is not known with {len(given)} arguments") from None
+            raise MatlabError(f"{name}() is not supported with {len(given)} arguments") from None
         several = list(found) if isinstance(found, tuple) else [found]
         if outputs > len(several):
-            raise MatlabError(f"{name}() has {len(several)} outputs here, and {outputs} are asked for")
+            raise MatlabError(f"{name}() has {len(several)} outputs here, but {outputs} are requested")
         return several[: max(1, outputs)]
 
     def _unknown(self, name: str) -> str:
@@ -268,7 +268,7 @@ class MatlabRunner:
             return self.named(there, handle.name, given, outputs)
         names = list(handle.anonymous.parameters)
         if len(given) > len(names):
-            raise MatlabError(f"the function takes {len(names)} arguments, and {len(given)} are given")
+            raise MatlabError(f"the function takes {len(names)} arguments, but {len(given)} are given")
         self.go_deeper()
         inner = CallFrame(handle.file, "", len(given), outputs)
         inner.local = made_in
@@ -295,14 +295,14 @@ class MatlabRunner:
                 return
             found = self.several(frame, source, 1)
             if not found:
-                raise MatlabError(f"there is no value for {target.name!r}: what is called returns nothing")
+                raise MatlabError(f"there is no value for {target.name!r}: the called function returns nothing")
             self.store(frame, target, found[0])
             return
         if not isinstance(source, Reference):
-            raise MatlabError("several values are assigned from one: only functions have several outputs")
+            raise MatlabError("one value cannot be assigned to several variables: only functions have several outputs")
         found = self.several(frame, source, len(targets))
         if len(found) < len(targets):
-            raise MatlabError(f"{source.name}() has {len(found)} outputs, and {len(targets)} are asked for")
+            raise MatlabError(f"{source.name}() has {len(found)} outputs, but {len(targets)} are requested")
         for one, value in zip(targets, found, strict=False):
             if one is not None:
                 self.store(frame, one, value)
@@ -316,7 +316,7 @@ class MatlabRunner:
         name, words = statement.name, list(statement.words)
         if name in frame.variables:
             if words:
-                raise MatlabError(f"{name!r} is a variable, and words follow it: put operators between, or a line end")
+                raise MatlabError(f"{name!r} is a variable, and words follow it: put operators or a line end between")
             told(frame.variables[name], name)
         elif name == "clear":
             self._clear(frame, words)
@@ -350,14 +350,14 @@ class MatlabRunner:
         try:
             self.run(frame, statement.body)
         except FileFormatError as problem:
-            raise MatlabError(f"what 'catch' would do after this error is not done here: {problem}") from None
+            raise MatlabError(f"'catch' is not supported, and this error occurred: {problem}") from None
 
     def _for(self, frame: CallFrame, statement: syntax.For) -> None:
         given = self.value(frame, statement.values)
         if not isinstance(given, Matrix):
             raise MatlabError(f"a loop over {values.kind_of(given)}")
         if given.data.ndim > 2:
-            raise MatlabError("a loop over a matrix of more than two axes")
+            raise MatlabError("loops over a matrix of more than two axes are not supported")
         if not given.size:
             frame.variables[statement.variable] = NotSet(f"the loop of line {statement.line} has no steps")
             return
@@ -377,7 +377,7 @@ class MatlabRunner:
                 return
 
     def _once(self, frame: CallFrame, body: Block) -> bool:
-        """Run the body of a loop once; return whether the loop is left."""
+        """Run the body of a loop once; return whether it leaves the loop."""
         outside, frame.undecided_in_loop = frame.undecided_in_loop, 0
         try:
             self.run(frame, body)
@@ -410,7 +410,7 @@ class MatlabRunner:
     def _branch(
         self, frame: CallFrame, branches: Sequence[tuple[Callable[[], Any], Block]], otherwise: Block, line: int
     ) -> None:  # fmt: skip
-        """Run the branch whose condition holds; of unknown conditions run all branches, and choose between results."""
+        """Run the branch whose condition holds; for unknown conditions run all branches and choose between results."""
         for k, (condition, block) in enumerate(branches):
             holds = condition()
             if isinstance(holds, (bool, np.bool_)):
@@ -466,12 +466,12 @@ class MatlabRunner:
         if link.kind == "{":
             return self._stored_in_cell(frame, old, indices, rest, value, name)
         if rest:
-            raise MatlabError(f"{name}(...) with more behind it cannot be set here: structures are single ones")
+            raise MatlabError(f"{name}(...) followed by more cannot be set here: there are no arrays of structures")
         if old is not None and not isinstance(old, Matrix):
             raise MatlabError(f"entries of {name!r} cannot be set: it is {values.kind_of(old)}")
         if value is None:
             if old is None:
-                raise MatlabError(f"{name!r} is not set, so that nothing can be taken out of it")
+                raise MatlabError(f"{name!r} is not set, so nothing can be removed from it")
             return values.without(old, indices, name)
         if not isinstance(value, Matrix):
             raise MatlabError(f"{values.kind_of(value)} cannot be an entry of {name!r}")
@@ -483,7 +483,7 @@ class MatlabRunner:
         if isinstance(old, Matrix) and old.shape == (0, 0):
             old = None
         if old is not None and not isinstance(old, Cell):
-            raise MatlabError(f"{name!r} is {values.kind_of(old)}, and {name}{{...}} is of cells")
+            raise MatlabError(f"{name!r} is {values.kind_of(old)}, but {name}{{...}} is for cells")
         if value is None:
             value = values.empty()
         data = np.empty((0, 0), dtype=object) if old is None else old.data
@@ -493,7 +493,7 @@ class MatlabRunner:
         if len(places) == 1:
             k = places[0][0]  # type: ignore[index]
             if data.size <= k and data.shape[0] > 1:
-                raise MatlabError(f"{name}{{{k + 1}}} is outside of a {data.shape[0]}x{data.shape[1]} cell")
+                raise MatlabError(f"{name}{{{k + 1}}} is outside a {data.shape[0]}x{data.shape[1]} cell")
             row, column = (0, k) if data.shape[0] <= 1 else (k % data.shape[0], k // data.shape[0])
         else:
             row, column = places[0][0], places[1][0]  # type: ignore[index]
@@ -511,16 +511,16 @@ class MatlabRunner:
         """Return the value of an expression, which must have exactly one."""
         found = self.several(frame, expression, 1)
         if not found:
-            raise MatlabError("a value is missing: what is called returns nothing")
+            raise MatlabError("a value is missing: the called function returns nothing")
         return found[0]
 
     def several(self, frame: CallFrame, expression: MatlabExpression, outputs: int) -> list[Any]:
-        """Return the values of an expression: one, but for functions and cells."""
+        """Return the values of an expression: exactly one, except for functions and cells."""
         self.step()
         if isinstance(expression, Reference):
             return self._reference(frame, expression, outputs)
         if outputs > 1:
-            raise MatlabError("several values are asked for where there is one")
+            raise MatlabError("several values are requested where there is one")
         with self.at(frame, expression.line):
             return [self._one(frame, expression)]
 
@@ -553,7 +553,7 @@ class MatlabRunner:
             return FunctionHandle("", e, dict(frame.variables), frame.file, frame.local)
         if isinstance(e, syntax.Unknown):
             raise MatlabError(e.what)
-        raise MatlabError("a colon stands for all of an axis, within an index")
+        raise MatlabError("a colon alone stands for a whole axis, only within an index")
 
     def _short(self, frame: CallFrame, e: syntax.Binary) -> Matrix:
         """Return ``a && b`` or ``a || b``; the right side is not evaluated if the left one decides."""
@@ -574,14 +574,14 @@ class MatlabRunner:
             return Cell(data)
         for value in (v for row in rows for v in row):
             if not isinstance(value, Matrix):
-                raise MatlabError(f"{values.kind_of(value)} within the brackets of a matrix is not supported")
+                raise MatlabError(f"{values.kind_of(value)} inside the brackets of a matrix is not supported")
         if len(rows) == 1 and len(rows[0]) == 1:
             return rows[0][0]
         return values.joined([values.joined(row, 1) for row in rows if row], 0)
 
     def _end(self) -> Matrix:
         if not self.ends:
-            raise MatlabError("'end' outside of an index")
+            raise MatlabError("'end' outside an index")
         value, axis, count = self.ends[-1]
         shape = value.shape if isinstance(value, Matrix) else value.data.shape
         if count == 1:
@@ -590,7 +590,7 @@ class MatlabRunner:
         return values.of(float(padded[axis] if axis < count - 1 else int(np.prod(padded[axis:]))))
 
     def arguments(self, frame: CallFrame, given: Sequence[MatlabExpression], indexed: Any = None) -> list[Any]:
-        """Return arguments; a colon is None, and ``end`` refers to what is indexed."""
+        """Return arguments; a colon is None, and ``end`` refers to the indexed value."""
         found: list[Any] = []
         for axis, expression in enumerate(given):
             if isinstance(expression, syntax.Colon):
@@ -616,7 +616,7 @@ class MatlabRunner:
                 if links and links[0].kind == "(":
                     given = self.arguments(frame, links.pop(0).arguments)
                     if any(x is None for x in given):
-                        raise MatlabError(f"{e.name!r} is not set, and a function takes no colon")
+                        raise MatlabError(f"{e.name!r} is not set, and a function does not take a colon")
                 found = self.named(frame, e.name, given, max(1, outputs) if links else outputs)
             for k, link in enumerate(links):
                 if len(found) != 1:
@@ -636,7 +636,7 @@ class MatlabRunner:
                 raise MatlabError(f"{name!r} is a function: it is called with ()")
             given = self.arguments(frame, link.arguments)
             if any(x is None for x in given):
-                raise MatlabError("a function takes no colon")
+                raise MatlabError("a function does not take a colon")
             return self.apply(frame, value, given, outputs)
         if not isinstance(value, (Matrix, Cell)):
             raise MatlabError(f"{name!r} is {values.kind_of(value)}, which is not indexed here")
@@ -645,7 +645,7 @@ class MatlabRunner:
         indices = Indices.of(self.arguments(frame, link.arguments, value))
         if isinstance(value, Matrix):
             if link.kind == "{":
-                raise MatlabError(f"{name!r} is a matrix, and {name}{{...}} is of cells")
+                raise MatlabError(f"{name!r} is a matrix, but {name}{{...}} is for cells")
             return [values.indexed(value, indices, name)]
         if link.kind == "(":
             raise MatlabError(f"{name!r} is a cell: take an entry with {name}{{...}}")
@@ -687,14 +687,14 @@ def _variable_of(file: str) -> str:
 def _one_truth(value: Any) -> Any:
     m = value if isinstance(value, Matrix) else values.number_matrix(value, "what && and || join")
     if m.size != 1:
-        raise MatlabError(f"&& and || join single truths, not a {values.shown(m)} matrix: write all(...) or any(...)")
+        raise MatlabError(f"&& and || join single logicals, not a {values.shown(m)} matrix: write all(...) or any(...)")
     return values.condition(m, "what && and || join")
 
 
 def _same_case(value: Any, choice: Any) -> Any:
     if isinstance(value, str) or isinstance(choice, str):
         return isinstance(value, str) and isinstance(choice, str) and value == choice
-    a, b = values.number_matrix(value, "what is switched on"), values.number_matrix(choice, "a case")
+    a, b = values.number_matrix(value, "the value of a switch"), values.number_matrix(choice, "a case")
     if a.size != 1 or b.size != 1:
-        raise MatlabError("a switch is on single numbers or texts here")
+        raise MatlabError("a switch takes a single number or text here")
     return values.condition(operators.binary("==", a, b), "a case")

@@ -59,7 +59,7 @@ class MatlabFolder:
         self.give(path.with_stem(name), whole_content(path, "file of MATLAB", RobotFileNotFoundError))
 
     def has(self, function: str) -> bool:
-        """Tell whether there is a readable file of this function."""
+        """Return whether there is a readable file of this function."""
         return self._programs.get(function) is not None or self.find(f"{function}.m") is not None
 
     def encrypted(self) -> list[str]:
@@ -95,7 +95,7 @@ class MatlabFolder:
         return self._data[name]
 
     def missing(self, name: str) -> str:
-        """Say what is known about a function that cannot be read."""
+        """Return what is known about a function that cannot be read."""
         if name in self.encrypted():
             return f": {name}.p is encrypted, and cannot be read without MATLAB"
         return ""

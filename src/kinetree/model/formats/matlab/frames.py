@@ -37,7 +37,7 @@ def merged(holds: Any, yes: dict[str, Any], no: dict[str, Any], line: int) -> di
         if a is b:
             left[name] = a
         elif a is None or b is None:
-            left[name] = NotSet(f"only one of the ways of the condition on line {line} sets it")
+            left[name] = NotSet(f"only one branch of the condition on line {line} sets it")
         elif isinstance(a, NotSet) or isinstance(b, NotSet):
             left[name] = a if isinstance(a, NotSet) else b
         elif isinstance(a, Matrix) and isinstance(b, Matrix) and a.shape == b.shape:
@@ -47,5 +47,5 @@ def merged(holds: Any, yes: dict[str, Any], no: dict[str, Any], line: int) -> di
         elif isinstance(a, str) and a == b:
             left[name] = a
         else:
-            left[name] = NotSet(f"the ways of the condition on line {line} give it different sizes or kinds")
+            left[name] = NotSet(f"the branches of the condition on line {line} give it different sizes or kinds")
     return left

@@ -68,7 +68,7 @@ def _prod(x: Value, axis: Value | None = None) -> Value:
 def _mean(x: Value, axis: Value | None = None) -> Value:
     m = number_matrix(x)
     if not m.size:
-        raise MatlabError("the mean of nothing")
+        raise MatlabError("the mean of an empty matrix is undefined")
     along = _axis(m, axis)
     count = m.shape[along] if along < m.data.ndim else 1
     return mapped(lambda s: s / count, _sum(m, values.of(along + 1.0)))
@@ -104,7 +104,7 @@ def _extreme(
         other = number_matrix(y)
         if other.shape != (0, 0) or axis is None:
             if other.shape == (0, 0) or m.shape == (0, 0):
-                raise MatlabError("the larger or smaller of a number and nothing")
+                raise MatlabError("max() and min() of a number and an empty matrix are undefined")
             return mapped(pick, m, other)
     along = _axis(m, axis)
     found = _folded_along(m, along, None, pick)
@@ -119,7 +119,7 @@ def _extreme(
 def _all_or_any(every: bool, x: Value, axis: Value | None = None) -> Value:
     m = operators.truths(x)
     if m.data.ndim > 2:
-        raise MatlabError("all() and any() are of rows, columns and matrices here")
+        raise MatlabError("all() and any() take rows, columns and matrices here")
     along = _axis(m, axis)
     if m.shape == (0, 0) and axis is None:
         return values.truth(every)
@@ -146,7 +146,7 @@ def _find(x: Value) -> Value:
     m = operators.truths(x)
     flags = values.known(m, "what is looked for") != 0.0
     if flags.ndim > 2:
-        raise MatlabError("find() is of rows, columns and matrices here")
+        raise MatlabError("find() takes rows, columns and matrices here")
     found = np.flatnonzero(flags.ravel(order="F")) + 1.0
     if m.shape == (0, 0) or m.shape == (1, 1):
         return Matrix(found.reshape(len(found), len(found)))
@@ -229,7 +229,7 @@ def _reshape(x: Value, *sizes: Value) -> Value:
         others = [n for k, s in enumerate(sizes) if k not in blank for n in whole_numbers(s, "a size", 0)]
         rest, left = divmod(m.size, math.prod(others) or 1)
         if left or len(others) != len(sizes) - 1:
-            raise MatlabError(f"a {shown(m)} matrix cannot be shared out over {others}")
+            raise MatlabError(f"a {shown(m)} matrix cannot be divided among {others}")
         shape = [*others[: blank[0]], rest, *others[blank[0] :]]
     else:
         shape = list(_sizes(sizes))
@@ -248,7 +248,7 @@ def _repmat(x: Value, *times: Value) -> Value:
 def _diag(x: Value) -> Value:
     m = number_matrix(x)
     if m.data.ndim > 2:
-        raise MatlabError("diag() is of vectors and matrices")
+        raise MatlabError("diag() takes vectors and matrices")
     if not m.is_vector:
         return settled(np.diag(m.data)[:, None] if m.size else np.zeros((0, 0)))
     entries = m.data.ravel(order="F")
@@ -272,7 +272,7 @@ def _linspace(first: Value, last: Value, count: Value | None = None) -> Value:
 def _cross(a: Value, b: Value) -> Value:
     x, y = number_matrix(a), number_matrix(b)
     if x.size != 3 or y.size != 3 or not (x.is_vector and y.is_vector):
-        raise MatlabError(f"cross() is of two vectors of 3 numbers here, not of {shown(x)} and {shown(y)}")
+        raise MatlabError(f"cross() takes two vectors of 3 numbers here, not {shown(x)} and {shown(y)}")
     if x.shape != y.shape:
         raise MatlabError("cross() of a row and a column: MATLAB and Octave differ; transpose one of them")
     (p, q, r), (u, v, w) = x.entries(), y.entries()
@@ -283,7 +283,7 @@ def _cross(a: Value, b: Value) -> Value:
 def _dot(a: Value, b: Value) -> Value:
     x, y = number_matrix(a), number_matrix(b)
     if not (x.is_vector and y.is_vector and x.size == y.size):
-        raise MatlabError(f"dot() is of two vectors of the same length here, not of {shown(x)} and {shown(y)}")
+        raise MatlabError(f"dot() takes two vectors of the same length here, not {shown(x)} and {shown(y)}")
     return values.of(_inner(x.entries(), y.entries()))
 
 
@@ -302,7 +302,7 @@ def _norm(x: Value, kind: Value | None = None) -> Value:
             return values.of(sqrt(_inner(entries, entries)))
         if which not in (1.0, 2.0, math.inf):
             raise MatlabError(f"this norm of a matrix is not supported: {which:g}")
-        return values.of(float(np.linalg.norm(values.known(m, "a matrix whose norm is asked for"), which)))
+        return values.of(float(np.linalg.norm(values.known(m, "the matrix in norm()"), which)))
     if which in (None, 2.0):
         if m.is_plain:
             return values.of(float(np.linalg.norm(m.data)))
@@ -315,13 +315,13 @@ def _norm(x: Value, kind: Value | None = None) -> Value:
 
 
 def _pinv(x: Value) -> Value:
-    data = values.known(x, "a matrix whose pseudoinverse is asked for")
+    data = values.known(x, "the matrix in pinv()")
     if data.ndim > 2 or not np.isfinite(data).all():
-        raise MatlabError("pinv() is of matrices of finite numbers")
+        raise MatlabError("pinv() takes matrices of finite numbers")
     sizes = np.linalg.svd(data, compute_uv=False) if data.size else np.zeros(0)
     cut = max(data.shape) * (sizes.max(initial=0.0)) * float(np.finfo(float).eps)
     if ((sizes > 0.1 * cut) & (sizes < 10.0 * cut)).any():
-        raise MatlabError("pinv() of a matrix whose rank rounding hides")
+        raise MatlabError("pinv() of a matrix whose rank is uncertain because of rounding")
     return Matrix(np.linalg.pinv(data, rcond=max(data.shape, default=1) * float(np.finfo(float).eps)))
 
 
@@ -359,7 +359,7 @@ def _isequal(*given: Value) -> Value:
         if isinstance(a, str) and isinstance(b, str):
             return a == b
         if not isinstance(a, Matrix) or not isinstance(b, Matrix):
-            raise MatlabError("isequal() is of matrices, or of texts, here")
+            raise MatlabError("isequal() takes matrices or texts here")
         x, y = values.known(a, "what is compared"), values.known(b, "what is compared")
         return x.shape == y.shape and bool((x == y).all())
 
@@ -370,7 +370,7 @@ def _isequal(*given: Value) -> Value:
 
 def _strcmp(a: Value, b: Value) -> Value:
     if isinstance(a, Cell) or isinstance(b, Cell):
-        raise MatlabError("strcmp() is of two texts here")
+        raise MatlabError("strcmp() takes two texts here")
     return values.truth(isinstance(a, str) and isinstance(b, str) and a == b)
 
 
@@ -380,7 +380,7 @@ def _struct(*given: Value) -> Value:
     found = MatlabStruct()
     for name, value in zip(given[::2], given[1::2], strict=True):
         if not isinstance(name, str) or isinstance(value, Cell):
-            raise MatlabError("struct() takes names and values that are no cells here")
+            raise MatlabError("struct() takes names and values other than cells here")
         found[name] = value
     return found
 

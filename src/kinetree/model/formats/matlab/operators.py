@@ -15,13 +15,13 @@ from . import values
 from .values import MatlabError, Matrix, mapped, number_matrix, settled, shown
 
 SINGULAR = 1e-15
-"""Reciprocal condition below which equations are not solved; MATLAB warns, and its result is rounding."""
+"""Reciprocal condition number below which equations are not solved; MATLAB warns, and its result is rounding error."""
 
 
 def binary(operator: str, left: Any, right: Any) -> Matrix:
     """Apply an operator to two values; ``&&`` and ``||`` are left to the evaluator."""
     if operator in ("==", "~=") and isinstance(left, str) and isinstance(right, str):
-        raise MatlabError("texts are compared letter by letter here, which is not known: write strcmp(a, b)")
+        raise MatlabError("comparing texts letter by letter is not supported: write strcmp(a, b)")
     if operator in _LOGICAL:
         return mapped(_LOGICAL[operator], truths(left), truths(right), logical=True)
     a, b = number_matrix(left, "the left side"), number_matrix(right, "the right side")
@@ -36,7 +36,7 @@ def unary(operator: str, value: Any) -> Matrix:
     """Apply a sign or negation to a value."""
     if operator == "~":
         return mapped(_not, truths(value), logical=True)
-    m = number_matrix(value, "what stands behind the sign")
+    m = number_matrix(value, "the value after the sign")
     return m if operator == "+" else mapped(lambda x: -x, m)
 
 
@@ -53,12 +53,12 @@ def truths(value: Any) -> Matrix:
 def range_of(first: Any, step: Any, last: Any) -> Matrix:
     """Return ``first:step:last``."""
     if any(isinstance(x, Matrix) and x.logical for x in (first, step, last)):
-        raise MatlabError("a range is made of numbers, not of logical values")
+        raise MatlabError("a range consists of numbers, not logical values")
     given = [values.known(x, "a number of the range").ravel(order="F") for x in (first, step, last)]
     if any(x.size == 0 for x in given):
         return Matrix(np.zeros((1, 0)))
     if any(x.size != 1 for x in given):
-        raise MatlabError("a range is made of single numbers")
+        raise MatlabError("a range consists of single numbers")
     low, by, high = (float(x[0]) for x in given)
     if not all(map(math.isfinite, (low, by, high))):
         raise MatlabError(f"a range from {low:g} in steps of {by:g} to {high:g}")
@@ -110,7 +110,7 @@ def power(a: Scalar, b: Scalar) -> Scalar:
             return _whole_power(a, b)
     if isinstance(a, (float, int)) and a > 0.0:
         return exp(b * math.log(a))
-    raise MatlabError("powers of what depends on time or state must be whole or half numbers: write exp(y*log(x))")
+    raise MatlabError("exponents must be whole or half if the base depends on time or state: write exp(y*log(x))")
 
 
 def _whole_power(a: Scalar, b: float) -> Scalar:
@@ -134,9 +134,7 @@ def real_power(a: Matrix, b: Matrix) -> Matrix:
     if a.is_plain and b.is_plain:
         x, y = np.broadcast_arrays(a.data, b.data) if _same_axes(a, b) else (a.data, b.data)
         if ((x < 0.0) & (y != np.floor(y)) & np.isfinite(x) & np.isfinite(y)).any():
-            raise MatlabError(
-                "a negative number to a power that is not a whole number is complex, which is not supported"
-            )
+            raise MatlabError("a negative number to a fractional power is complex, which is not supported")
     return mapped(power, a, b)
 
 
@@ -166,7 +164,7 @@ _ENTRYWISE: dict[str, Callable[..., Any]] = {
 }
 
 
-# ---------------------------------------------------------------- of whole matrices
+# ---------------------------------------------------------------- whole matrices
 
 
 def product(a: Matrix, b: Matrix) -> Matrix:
@@ -194,7 +192,7 @@ def left_divide(a: Matrix, b: Matrix) -> Matrix:
     if a.is_plain and b.is_plain:
         return Matrix(_solved(a.data, b.data))
     if a.shape[0] != a.shape[1]:
-        raise MatlabError(f"{shown(a)} equations that depend on the time or the state: as many equations as unknowns")
+        raise MatlabError(f"{shown(a)} equations that depend on the time or the statemust be as many as unknowns")
     columns = [dense.lu_solve(_rows(a), list(b.data[:, j])) for j in range(b.shape[1])]
     return values.of([[column[i] for column in columns] for i in range(a.shape[1])])
 
@@ -205,12 +203,12 @@ def _rows(m: Matrix) -> list[list[Scalar]]:
 
 def _solved(a: Array, b: Array) -> Array:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise MatlabError("equations with an entry that is not finite")
+        raise MatlabError("the equations have an entry that is not finite")
     if not a.size:
         return np.zeros((a.shape[1], b.shape[1]))
     sizes = np.linalg.svd(a, compute_uv=False)
     if not sizes.min() > SINGULAR * sizes.max():
-        raise MatlabError("singular equations: MATLAB solves them with a warning, but its result is rounding")
+        raise MatlabError("singular equations: MATLAB solves them with a warning, but its result is rounding error")
     if a.shape[0] == a.shape[1]:
         return np.linalg.solve(a, b)
     return np.linalg.lstsq(a, b, rcond=None)[0]
@@ -229,9 +227,9 @@ def matrix_power(a: Matrix, b: Matrix) -> Matrix:
         return real_power(a, b)
     exponent = values.known_number(b, "the exponent of a matrix")
     if a.data.ndim > 2 or a.shape[0] != a.shape[1]:
-        raise MatlabError(f"a {shown(a)} matrix has no powers: ^ is of square matrices, .^ of entries")
+        raise MatlabError(f"a {shown(a)} matrix has no powers: ^ is for square matrices, .^ for entries")
     if exponent != int(exponent) or not 0 <= exponent <= 64:
-        raise MatlabError(f"powers of matrices are whole numbers from 0 to 64 here, not {exponent:g}")
+        raise MatlabError(f"exponents of matrices are whole numbers from 0 to 64 here, not {exponent:g}")
     found = Matrix(np.eye(a.shape[0]))
     for _ in range(int(exponent)):
         found = product(found, a)

@@ -1,7 +1,7 @@
 """From the text of a file to :mod:`.syntax`, by the grammar of tree-sitter-matlab.
 
-The grammar says where words, strings, matrix entries and blocks begin and end.  The precedence of operators is decided
-here, by MATLAB's table: the grammar reads ``-2^2`` as ``(-2)^2``.
+The grammar defines where words, strings, matrix entries and blocks begin and end.  The precedence of operators is
+decided here, by MATLAB's table: the grammar reads ``-2^2`` as ``(-2)^2``.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def _parser() -> Any:
         grammar, library = importlib.import_module("tree_sitter_matlab"), importlib.import_module("tree_sitter")
     except ImportError:
         raise OptionError(
-            "files of MATLAB are read with the packages tree-sitter and tree-sitter-matlab: "
-            "pip install 'kinetree[matlab]'"
+            "MATLAB files are read with the packages tree-sitter and tree-sitter-matlab: pip install 'kinetree[matlab]'"
         ) from None
     return library.Parser(library.Language(grammar.language()))
 
@@ -80,7 +79,7 @@ def decoded(data: bytes) -> str:
 def parse(data: bytes, file: str) -> MatlabFile:
     """Parse a MATLAB file; what the grammar does not understand raises an error with its line."""
     if len(data) > MOST_BYTES:
-        raise FileFormatError(f"a file of MATLAB of {len(data)} bytes, more than {MOST_BYTES}", file)
+        raise FileFormatError(f"a MATLAB file of {len(data)} bytes, more than {MOST_BYTES}", file)
     text = decoded(data)
     if "\0" in text:
         raise FileFormatError("this is not text: it contains a NUL", file)
@@ -118,7 +117,7 @@ class _SyntaxReader:
         others = [n for n in root.named_children if n.type not in ("function_definition", *_IGNORED)]
         if nodes and others and others[-1].start_byte > nodes[0].start_byte:
             last = next(n for n in others if n.start_byte > nodes[0].start_byte)
-            raise self.error("statements behind the functions of a file: those of a script come first", last)
+            raise self.error("statements after the functions of a file: those of a script must come first", last)
         functions = [self.function(node) for node in nodes]
         if len({f.name for f in functions}) < len(functions):
             raise self.error("two functions of a file have the same name", nodes[-1])
@@ -297,11 +296,11 @@ class _SyntaxReader:
         for one, other in pairwise(found):
             signs = isinstance(one, tuple) and isinstance(other, tuple) and one[0] == other[0] in ("+", "-")
             if signs and one[1].end_byte == other[1].start_byte:
-                raise self.error(f"'{one[0]}{other[0]}' is something else in Octave: put a space between", one[1])
+                raise self.error(f"'{one[0]}{other[0]}' differs in Octave: put a space between them", one[1])
         return found
 
     def atom(self, node: Any) -> MatlabExpression:
-        """Convert an expression without an operator of its own."""
+        """Convert an expression without an operator."""
         line, kind = _line(node), node.type
         if kind == "number":
             return self.number(node)
@@ -319,7 +318,7 @@ class _SyntaxReader:
                     for row in node.named_children if row.type == "row"]  # fmt: skip
             for one, other in (pair for row in rows for pair in pairwise(row)):
                 if one.end_byte == other.start_byte:
-                    raise self.error(f"{_text(one)[:20]!r} and {_text(other)[:20]!r} touch: put a comma between", other)
+                    raise self.error(f"{_text(one)[:20]!r} and {_text(other)[:20]!r} touch: put a comma there", other)
             return syntax.Bracketed(line, [[self.expression(c) for c in row] for row in rows], kind == "cell")
         if kind == "string":
             return self.string(node)
@@ -388,7 +387,7 @@ class _SyntaxReader:
         given = [a for c in node.children if c.type == "arguments" for a in c.children_by_field_name("argument")]
         for child in (c for a in node.children if a.type == "arguments" for c in a.named_children):
             if child not in given and child.type not in _IGNORED:
-                raise self.error(f"{_text(child)[:40]!r} is not known as an argument", child)
+                raise self.error(f"{_text(child)[:40]!r} is not supported as an argument", child)
         return syntax.NameLink(kind, [self.expression(a) for a in given])
 
 
@@ -415,16 +414,16 @@ def _refuse_other_readings(root: Any, error: Any) -> None:
         elif node.type == "comment":
             comments.append(node)
         elif node.type == "identifier" and _text(node) in OCTAVE_WORDS:
-            raise error(f"{_text(node)!r} is a word of Octave's own: give it another name", node)
+            raise error(f"{_text(node)!r} is a keyword of Octave: use another name", node)
         elif node.type == "field_expression" and any(a.end_byte < b.start_byte for a, b in pairwise(children)):
-            raise error("a space beside the '.' of a field: within brackets that is something else", node)
+            raise error("a space beside the '.' of a field: within brackets that means something else", node)
         for one, other in pairwise(children):
             broken = other.start_point[0] > one.end_point[0] and "comment" not in (one.type, other.type)
             if broken and (node.type not in _SEVERAL_LINES or one.type in _OPENING):
-                raise error("a line ends within an expression: write ... where it goes on", one)
+                raise error("a line ends within an expression: write ... where it continues", one)
     for node in comments:
         if node.start_point[0] - 1 in going_on:
-            raise error("a comment where the line before goes on: put it elsewhere", node)
+            raise error("a comment where the previous line continues: put it elsewhere", node)
 
 
 def _within(block: Block) -> Iterator[Statement]:
@@ -483,7 +482,7 @@ class _Operations:
         if len(found) == 1:
             return found[0]
         if len(found) > 3:
-            raise self.error("a range of more than three numbers", self.node)
+            raise self.error("a range has at most three numbers", self.node)
         return syntax.ColonRange(found[0].line, found[0], found[1] if len(found) == 3 else None, found[-1])
 
     def signed(self) -> MatlabExpression:
@@ -499,7 +498,7 @@ class _Operations:
         return found
 
     def exponent(self) -> MatlabExpression:
-        """Read an exponent: a value, perhaps with signs before it."""
+        """Read an exponent: a value, possibly with signs before it."""
         if operator := self.operator(*_PREFIXES):
             operand = self.exponent()
             return syntax.Unary(operand.line, "~" if operator == "!" else operator, operand)

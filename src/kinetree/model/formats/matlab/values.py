@@ -138,7 +138,7 @@ def settled(data: Array, logical: bool = False) -> Matrix:
 def limited(count: float) -> None:
     """Refuse matrices that are too large for a robot file."""
     if not count <= MOST_ENTRIES:
-        raise MatlabError(f"a matrix of {count:.0f} entries, more than {MOST_ENTRIES}")
+        raise MatlabError(f"a matrix of {count:.0f} entries is too large; the limit is {MOST_ENTRIES}")
 
 
 def empty() -> Matrix:
@@ -178,7 +178,7 @@ def shown(m: Matrix) -> str:
 
 
 def number_matrix(value: Any, what: str = "this") -> Matrix:
-    """Return a matrix of numbers, or raise an error that says what there is instead."""
+    """Return a matrix of numbers, or raise an error that names what was found instead."""
     if isinstance(value, Matrix):
         return value.numbers()
     raise MatlabError(f"{what} is {kind_of(value)}, where numbers are needed")
@@ -194,7 +194,7 @@ def single(value: Any, what: str) -> Scalar:
     """Return the scalar that a 1x1 matrix holds."""
     m = number_matrix(value, what)
     if m.size != 1:
-        raise MatlabError(f"{what} must be one number, it is a {shown(m)} matrix")
+        raise MatlabError(f"{what} must be one number, but is a {shown(m)} matrix")
     return m.entries()[0]
 
 
@@ -203,7 +203,7 @@ def known(value: Any, what: str) -> Array:
     m = number_matrix(value, what)
     if not m.is_plain:
         raise MatlabError(
-            f"{what} depends on the time or the state, and must be known before: it decides what is computed"
+            f"{what} depends on the time or the state, but must be known in advance: it determines what is computed"
         )
     return m.data
 
@@ -212,7 +212,7 @@ def known_number(value: Any, what: str) -> float:
     """Return one float."""
     found = known(value, what)
     if found.size != 1:
-        raise MatlabError(f"{what} must be one number, it is a {shown(Matrix(found))} matrix")
+        raise MatlabError(f"{what} must be one number, but is a {shown(Matrix(found))} matrix")
     return float(found.ravel()[0])
 
 
@@ -362,7 +362,7 @@ def _by_one(m: Matrix, indices: Indices, name: str) -> Matrix:
 def _beyond(name: str, indices: Indices, axis: int, place: int, m: Matrix) -> str:
     listed = ["_"] * len(indices)
     listed[axis] = str(place)
-    return f"{name}({', '.join(listed)}) is outside of a {shown(m)} matrix"
+    return f"{name}({', '.join(listed)}) is outside a {shown(m)} matrix"
 
 
 def _folded(data: Array, axes: int) -> Array:
@@ -396,7 +396,7 @@ def _assigned_by_one(m: Matrix, indices: Indices, value: Matrix, name: str, logi
         if not m.size:
             raise MatlabError(f"{name}(:) is set where {name!r} is empty: write {name} = ... to make a new matrix")
         if value.size not in (1, m.size):
-            raise MatlabError(f"{name}(:) has {m.size} entries, and {value.size} are to be set")
+            raise MatlabError(f"{name}(:) has {m.size} entries, but {value.size} are assigned")
     elif value.size not in (1, len(places)):
         raise MatlabError(f"{len(places)} entries of {name!r} cannot be set to a {shown(value)} matrix")
     shape = m.shape
@@ -408,7 +408,7 @@ def _assigned_by_one(m: Matrix, indices: Indices, value: Matrix, name: str, logi
         elif m.data.ndim == 2 and m.shape[1] == 1 and m.size:
             shape = (needed, 1)
         else:
-            raise MatlabError(f"{name}({needed}) is outside of a {shown(m)} matrix, which cannot grow by one index")
+            raise MatlabError(f"{name}({needed}) is outside a {shown(m)} matrix, which cannot be enlarged by one index")
     flat = _filled(max(needed, m.size), logical, [m, value])
     flat[: m.size] = m.data.ravel(order="F")
     _put(flat, places, value)

@@ -1,4 +1,4 @@
-"""A ReDySim folder: what kind of system it contains, what is to be computed, and which files say so.
+"""A ReDySim folder: what kind of system it contains, what is to be computed, and which files define that.
 
 ReDySim has one working folder with the solver, into which the files of an example are copied.  So a file that is not in
 the folder of an example is looked for in its parent folder, if that is such a working folder.
@@ -40,20 +40,20 @@ ENCRYPTED = {
     "fcalc": ("forces of the ground", "kt.ground"),
     "energy": ("the energy balance", "record.energy"),
     "momentum": ("linear and angular momentum", "robot.momentum"),
-    "trajectory": ("the motion of the joints", "nothing, but for the stored states of the same system"),
+    "trajectory": ("the motion of the joints", "nothing, except for the stored states of the same system"),
 }
 """Functions that ReDySim ships as ``.p`` files: what each would contain, and what replaces it."""
 
 
 def inputs_of(folder: Path) -> Path:
-    """Return the file ``inputs.m`` of a folder, or raise an error that says what there is instead."""
+    """Return the file ``inputs.m`` of a folder, or raise an error that names what was found instead."""
     path = folder / "inputs.m"
     if path.is_file():
         return path
     there = sorted(p.name for p in folder.glob("*.m")) if folder.is_dir() else []
     seen = f"; it has {', '.join(there[:8])}" if there else ""
     raise RobotFileNotFoundError(
-        f"there is no inputs.m in {str(folder)!r}{seen}: give the folder of one system of ReDySim"
+        f"there is no inputs.m in {str(folder)!r}{seen}: give the folder of one ReDySim system"
     )
 
 
@@ -79,7 +79,7 @@ class RedysimFolder:
     ----------
     path : Path
     main : str
-        The function that says what the system is.
+        The function that defines the system.
     instead : mapping of str to Path
         Files to read in place of others: ``{"trajectory": Path("other/trajectory.m")}``.
     """
@@ -116,7 +116,7 @@ class RedysimFolder:
         n = given.number("n")
         if n != int(n) or not 1 <= n <= links:
             raise FileFormatError(
-                f"n is {n:g}, and 'bt' has {links} parents: n is the number of links", given.file, given.line("n")
+                f"n is {n:g}, but 'bt' has {links} parents: n is the number of links", given.file, given.line("n")
             )
         return int(n)
 
@@ -187,7 +187,7 @@ class RedysimFolder:
 
         In MATLAB a ``.p`` file takes precedence over a ``.m`` file of the same name; here the readable one does.
         """
-        unknown = ("what its name says", "nothing: calling it is an error")
+        unknown = ("what its name suggests", "nothing: calling it is an error")
         return {name: ENCRYPTED.get(name, unknown) for name in self.code.encrypted()}
 
     def borrowed(self, analysis: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The functions of time in a folder: motion (``trajectory.m``, ``inv_kine.m``), forces, rows of constraints.
 
-All of it works on any scalar: on numbers, on batches, and as machine code.
+They all work on any scalar: on numbers, on batches, and as machine code.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Order:
             if joint.nv == BASE:
                 if not isinstance(joint.kind, EulerFree):
                     raise UnsupportedError(
-                        f"{folder.path}: the motion of a floating base is read where inputs.m has nq, as ReDySim's "
-                        "folders have; load the robot alone, kt.load"
+                        f"{folder.path}: the motion of a floating base is read only where inputs.m has nq, as in "
+                        "ReDySim's folders; load only the robot, with kt.load"
                     )
                 places += [first + i for i in (3, 4, 5, 0, 1, 2)]
             else:
@@ -61,11 +61,11 @@ class Order:
         return self.places[BASE:] if self.floating else self.places
 
     def theirs(self, values_: Scalars) -> list[Scalar]:
-        """Put coordinates of the robot into ReDySim's order."""
+        """Return coordinates of the robot in ReDySim's order."""
         return [values_[place] for place in self.places]
 
     def ours(self, given: Scalars) -> list[Scalar]:
-        """Put coordinates of ReDySim into the robot's order."""
+        """Return ReDySim's coordinates in the robot's order."""
         found: list[Scalar] = [0.0] * len(self.places)
         for place, value in zip(self.places, given, strict=True):
             found[place] = value
@@ -103,14 +103,14 @@ class RedysimLaws:
         found = self.folder.period if not self.folder.code.has("initials") else self.initials.end
         if found is None:
             raise FileFormatError(
-                "neither initials.m has tf nor inputs.m Tp: the final time is unknown", self.folder.inputs.file
+                "neither initials.m gives tf nor inputs.m Tp: the final time is unknown", self.folder.inputs.file
             )
         return found
 
     # ------------------------------------------------------------------ motion
 
     def motion(self, t: Scalar) -> Motion:
-        """Return positions, velocities and accelerations of all joints but a floating base, in ReDySim's order.
+        """Return positions, velocities and accelerations of all joints except a floating base, in ReDySim's order.
 
         For a system with loops, ``inv_kine.m`` computes them from the independent ones.
         """
@@ -142,7 +142,7 @@ class RedysimLaws:
             return x[1:]
         if len(x) != count:
             raise FileFormatError(
-                f"trajectory.m gives {len(x)} numbers as {what}, and there are {count} joints",
+                f"trajectory.m gives {len(x)} numbers as {what}, but there are {count} joints",
                 str(self.folder.instead.get("trajectory") or self.folder.code.find("trajectory.m")),
             )
         return x
@@ -168,7 +168,7 @@ class RedysimLaws:
         return [list(row) for row in values.number_matrix(code.call("inv_kine", motion, 4)[3]).data]
 
     def ours_by_row(self, rows: Sequence[Scalars]) -> list[list[Scalar]]:
-        """Put rows into the robot's order."""
+        """Return rows in the robot's order."""
         return [self.order.ours(row) for row in rows]
 
     # ------------------------------------------------------------------ forces
@@ -210,7 +210,7 @@ class RedysimLaws:
     def _forces(self, tau: list[Scalar], count: int) -> list[Scalar]:
         if len(tau) != count:
             raise FileFormatError(
-                f"torque.m gives {len(tau)} forces, and there are {count} freedoms",
+                f"torque.m gives {len(tau)} forces, but there are {count} freedoms",
                 str(self.folder.code.find("torque.m") or "torque.m"),
             )
         return tau

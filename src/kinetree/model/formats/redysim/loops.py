@@ -219,7 +219,7 @@ def loops_of(folder: RedysimFolder) -> FoundLoops:
 
 def _sought(folder: RedysimFolder) -> FoundLoops:
     if folder.count > MOST_LINKS:
-        return FoundLoops((), None, f"loops of more than {MOST_LINKS} links are not sought")
+        return FoundLoops((), None, f"loops with more than {MOST_LINKS} links are not searched for")
     geometry = Geometry(folder)
     try:
         return _found(folder, geometry)
@@ -235,14 +235,14 @@ def _found(folder: RedysimFolder, geometry: Geometry) -> FoundLoops:
         state = folder.initials().state
         start = geometry.theta if state is None else state[6 if folder.is_floating else 0 :][: geometry.joints]
         if len(start) != geometry.joints:
-            return FoundLoops((), None, "initials.m has no state that loops are nearly closed in")
+            return FoundLoops((), None, "initials.m has no state in which loops are nearly closed")
         samples = [(q, jacobian(q)) for q in dice.uniform(-3.0, 3.0, (SAMPLES, geometry.joints))]
     elif samples:
         start = samples[0][0]
     else:
         return FoundLoops((), None, "there is neither a jacobian.m nor an inv_kine.m that returns J")
     if any(j.ndim != 2 or j.shape[1] != geometry.joints for _, j in samples):
-        return FoundLoops((), None, f"J has {samples[0][1].shape[1]} columns, and there are {geometry.joints} joints")
+        return FoundLoops((), None, f"J has {samples[0][1].shape[1]} columns, but there are {geometry.joints} joints")
     pins = _pins(geometry, samples, start)
     if not pins:
         return FoundLoops((), None, "no joint closes the loops that J describes")

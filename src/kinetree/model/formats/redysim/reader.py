@@ -54,8 +54,8 @@ def model_of(folder: RedysimFolder, source: Source, options: Options) -> Model:
             )  # fmt: skip
     _name_drawn(given, builder, slides, freedoms)
     for name, extra in given.extra.items():
-        builder.oddity(f"{name!r} has {extra} more numbers than there are links; ReDySim does not look at them, nor is "
-                       "it done here", given.line(name))  # fmt: skip
+        builder.oddity(f"{name!r} has {extra} more numbers than there are links; like ReDySim, kinetree ignores "
+                       "them", given.line(name))  # fmt: skip
     if folder.is_closed:
         _close(folder, builder, names)
     return builder.finish(floating_base=options.floating_base)
@@ -66,7 +66,7 @@ def _close(folder: RedysimFolder, builder: FileBuilder, names: list[str]) -> Non
     found, line = loops_of(folder), folder.inputs.line("type")
     if not found.pins:
         builder.oddity(
-            f"the system has closed loops, and {found.words}: this is its open tree. 'kinetree import redysim' keeps "
+            f"the system has closed loops, but {found.words}: this is its open tree. 'kinetree import redysim' keeps "
             "jacobian.m as rows of constraints; or add the joints that close it, see the page on loops", line,
         )  # fmt: skip
         return
@@ -76,7 +76,7 @@ def _close(folder: RedysimFolder, builder: FileBuilder, names: list[str]) -> Non
         known = f"its start and the table, {said}({k + 1}), disagree" if said else "the table does not have it"
         builder.oddity(
             f"joint_{k + 1} is moved by ({shown}) m on the ground, to where the loops close in the folder's own start: "
-            f"ReDySim's equations do not need its place, and {known}", table.line(said or "a"),
+            f"ReDySim's equations do not need its position, and {known}", table.line(said or "a"),
         )  # fmt: skip
     geometry = Geometry(folder)
     turns, _ = geometry.poses(np.zeros(geometry.joints))

@@ -54,7 +54,7 @@ class Frames:
         return None
 
     def find(self, name: str, scope: str, element: Element, whose: str) -> str:
-        """Return the full name of a frame, or raise an error that says who refers to it."""
+        """Return the full name of a frame, or raise an error that names what refers to it."""
         found = self.known(name, scope)
         if found is None:
             near = [n.removeprefix(scope) for n in self.places if n.startswith(scope) and MODEL not in n]

@@ -97,7 +97,7 @@ class _SdfReader:
         """Read everything, choose what to cut where there are loops, and build."""
         worlds = list(self.root.all("world"))
         if len(worlds) > 1:
-            raise self.elements.error("the file has two worlds; keep the one that is meant", worlds[1])
+            raise self.elements.error("the file has two worlds; keep only one of them", worlds[1])
         top = worlds[0] if worlds else self.root
         if worlds:
             self.elements.check(top)
@@ -269,7 +269,7 @@ class _SdfReader:
                     self._count(size, element, elements)
                     return model, Elements(str(file), self.report), file.parent, version
         looked = ", ".join(str(p) for p in places)
-        raise elements.error(f"the included {uri!r} is not there; looked for it at {looked}", element)
+        raise elements.error(f"the included {uri!r} was not found; looked for it at {looked}", element)
 
     def _count(self, size: int, element: Element, elements: Elements) -> None:
         """Count an included model, and refuse too many."""
@@ -280,7 +280,7 @@ class _SdfReader:
             if count > most:
                 raise elements.error(
                     f"<include> brings more than {most} {what}: included files include others, several times each. "
-                    "Include what is needed only",
+                    "Include only what is needed",
                     element,
                 )
 
@@ -309,13 +309,13 @@ class _SdfReader:
         inertial = elements.only(link, "inertial")
         if inertial is None:
             self.report(
-                f"link {name!r} has no <inertial>: taken as 1 kg with moments of 1 kg m², as SDF says", link.line
+                f"link {name!r} has no <inertial>: taken as 1 kg with moments of 1 kg m², as SDF prescribes", link.line
             )
             return MassProperties.of(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
         elements.check(inertial)
         if inertial.attributes.get("auto", "").lower() in ("true", "1"):
             self.report(
-                f"link {name!r}: <inertial auto> is not computed from its collisions; what is written there counts",
+                f"link {name!r}: <inertial auto> is not computed from its collisions; the written values are used",
                 inertial.line,
             )
         if elements.only(inertial, "fluid_added_mass") is not None:
@@ -494,7 +494,7 @@ class _SdfReader:
                 value = elements.number(limit, word, -1.0) if row.per == "v" else -1.0
                 if 0.0 <= value < UNBOUNDED:
                     data[row.name] = value
-            if data.get("effort_limit") == 0.0:  # a motor without force is none
+            if data.get("effort_limit") == 0.0:  # a motor without force is not a motor
                 data["actuated"] = False
                 del data["effort_limit"]
         if dynamics is not None:
@@ -513,10 +513,10 @@ class _SdfReader:
         elements = instance.elements
         leader = element.attributes.get("joint", "")
         if not leader:
-            raise elements.error(f"joint {name!r}: <mimic> names no joint", element)
+            raise elements.error(f"joint {name!r}: <mimic> does not name a joint", element)
         if element.attributes.get("axis", "axis") != "axis":
             raise elements.error(
-                f"joint {name!r} mimics the second axis of {leader!r}, which is not understood", element
+                f"joint {name!r} mimics the second axis of {leader!r}, which is not supported", element
             )
         multiplier = elements.number(element, "multiplier", 1.0)
         offset = elements.number(element, "offset", 0.0) - multiplier * elements.number(element, "reference", 0.0)
@@ -582,9 +582,7 @@ class _SdfReader:
         loose = [group for group in groups if group is not held]
         if floats and (not alone or not loose or len(held) > 1):
             raise builder.error(
-                Message(
-                    Setting("floating_base", True), ", but the file itself says what is fixed in the world or floats"
-                ),
+                Message(Setting("floating_base", True), ", but the file itself defines what is fixed and what floats"),
                 None,
             )
         start: dict[str, Any] = {}
@@ -604,7 +602,7 @@ class _SdfReader:
             builder.configuration("as_drawn", start)
 
     def _choose_cuts(self) -> None:
-        """Cut loops at joints without friction or spring, as if none had a motor: SDF does not say which have one."""
+        """Cut loops at joints without friction or spring, as if none had a motor: SDF does not tell which have one."""
         builder = self._builder()
         drafts = builder.drafts
         if len(drafts) < len(builder.body_names) or builder.cuts is not None or self.options.rule is not None:
@@ -641,7 +639,7 @@ def _version(root: Element, file: str) -> tuple[int, int]:
     word = root.attributes.get("version", "")
     if word not in VERSIONS:
         raise FileFormatError(
-            f"version {word!r} of SDF is not understood, only 1.4 to {VERSIONS[-1]}", file, root.line
+            f"version {word!r} of SDF is not supported, only 1.4 to {VERSIONS[-1]}", file, root.line
         )  # fmt: skip
     major, minor = word.split(".")
     return int(major), int(minor)

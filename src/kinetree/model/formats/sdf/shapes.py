@@ -46,7 +46,7 @@ def _upright(elements: Elements, plane: Element) -> Pose:
     normal = np.array([0.0, 0.0, 1.0] if child is None else elements.numbers(child, 3, infinite=False))
     length = float(np.linalg.norm(normal))
     if length == 0.0:
-        raise elements.error("the normal of a plane has no direction", child or plane)
+        raise elements.error("the normal of a plane has zero length", child or plane)
     x, y, z = normal / length
     if z < -1.0 + 1e-12:
         return Pose.of(quaternion=(1.0, 0.0, 0.0, 0.0))

@@ -80,7 +80,7 @@ class _SdfWriter:
             taken.add(free)
             found[name] = free
             if free != name:
-                self.lost.append(f"the name of joint {name!r}, which is that of a link or frame, too: {free!r}")
+                self.lost.append(f"the name of joint {name!r}, which a link or frame also has: {free!r}")
         return found
 
     def _base_is_world(self) -> bool:
@@ -148,11 +148,11 @@ class _SdfWriter:
         if isinstance(kind, Free):
             if joint.parent != BASE or not joint.placement.is_identity:
                 raise UnsupportedError(
-                    f"SDF has no free joint between two links, which joint {joint.name!r} is: write .yaml"
+                    f"SDF has no free joint between two links, like joint {joint.name!r}: write .yaml"
                 )
             if not self._base_is_world() or len(self.model.roots) > 1:
                 raise UnsupportedError(
-                    f"a model of SDF floats or stands in the world: joint {joint.name!r} cannot be next to others"
+                    f"an SDF model floats or is fixed in the world: joint {joint.name!r} cannot be next to others"
                 )
             self.lost.append(f"joint {joint.name!r}, on which it floats: load the file with floating_base=True")
             return
@@ -227,8 +227,8 @@ class _SdfWriter:
         gap = max((abs(float(c.gap)) for c in loop.kind.constraints(between.spatial())), default=0.0)
         if not gap <= CLOSED:
             raise UnsupportedError(
-                f"loop {loop.name!r} is open by {gap:.3g} where all joints are at zero, and SDF takes poses as drawn "
-                "for closed: write .yaml"
+                f"loop {loop.name!r} is open by {gap:.3g} with all joints at zero, but SDF assumes that loops are "
+                "closed as drawn: write .yaml"
             )
         seat = inverse(self.on_body[loop.successor]) @ loop.seat
         child = self.names[loop.successor]
@@ -258,7 +258,7 @@ class _SdfWriter:
         hinges = all(isinstance(j.kind, (Revolute, Continuous)) for j, _ in terms)
         if not (linear and hinges and len(terms) == 2 and terms[0][0].parent == terms[1][0].parent):
             raise UnsupportedError(
-                f"SDF has gearboxes between two hinges on one link, and coupling {coupling.name!r} is none: write .yaml"
+                f"SDF has gearboxes between two hinges on one link only, unlike coupling {coupling.name!r}: write .yaml"
             )
         (second, c2), (first, c1) = terms
         one, two = (self.model.joint_index[j.name] for j in (first, second))
@@ -287,7 +287,7 @@ def _type(name: str, kind: JointKind) -> str:
     }  # fmt: skip
     if type(kind) not in words:
         raise UnsupportedError(
-            f"SDF has no {kind.name} joint, which joint {name!r} is: write .yaml, or write robot.with_single_joints()"
+            f"SDF has no {kind.name} joint like joint {name!r}: write .yaml, or write robot.with_single_joints()"
         )
     return words[type(kind)]
 

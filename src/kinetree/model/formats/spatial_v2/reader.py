@@ -142,7 +142,7 @@ class _StructReader:
         kind = KINDS.get(code) if isinstance(code, str) else None
         if kind is None or (code in PLANAR) != self.planar:
             raise self._error(
-                f"{name} is {code!r}, which is no joint of a {'planar' if self.planar else 'spatial'} model; these are "
+                f"{name} is {code!r}, not a joint of a {'planar' if self.planar else 'spatial'} model; these are "
                 + ", ".join(k for k in (*KINDS, "H") if (k in PLANAR) == self.planar)
             )
         return kind

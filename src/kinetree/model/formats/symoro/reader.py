@@ -1,7 +1,7 @@
 """The reader of ``.par`` files.
 
-Numbers make a robot like any other.  Symbols without a value stay: the robot is built with arbitrary numbers in their
-places to find its structure, and then the formulas are put in.
+With numbers alone, the robot is like any other.  Symbols without a value stay: the robot is built with arbitrary
+numbers in their places to find its structure, and then the formulas are put in.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class _ParReader:
         variables = [name for name in symbols_among([found]) if name in self.owners]
         if variables:
             j = self.owners[variables[0]]
-            raise self.words.error(f"{what}: {variables[0]} is the variable of joint {j}, no constant", word.line)
+            raise self.words.error(f"{what}: {variables[0]} is the variable of joint {j}, not a constant", word.line)
         return self._finite(valued_scalar(found, self.given), what, word)
 
     def _finite(self, x: Scalar, what: str, word: Word) -> Scalar:
@@ -233,7 +233,7 @@ class _ParReader:
                 what = f"{key} of frame {row.number}"
                 wrong = [name for name in symbols_among([x]) if name in self.owners]
                 if wrong:
-                    message = f"{what}: {wrong[0]} is the variable of joint {self.owners[wrong[0]]}, no constant"
+                    message = f"{what}: {wrong[0]} is the variable of joint {self.owners[wrong[0]]}, not a constant"
                     raise self.words.error(message, lines.get(key))
                 value = self._finite(valued_scalar(x, self.given), what, Word(str(x), lines.get(key, 0)))
                 row.step[key] = meant_angle(value) if key in ANGLES and isinstance(value, float) else value
@@ -342,8 +342,8 @@ class _ParReader:
         symbolic = any(vars(formulas).values())
         if symbolic and self.cut_through:
             raise self.words.error(
-                f"joint {self.cut_through[0]} closes a loop and has a motor or a spring, so that a link must be split "
-                "next to it: give all symbols values, or let another joint close the loop",
+                f"joint {self.cut_through[0]} closes a loop and has a motor or a spring, so a link must be split next "
+                "to it: give all symbols values, or let another joint close the loop",
                 line,
             )
         if symbolic and (self.options.cuts is not None or self.options.rule is not None):
@@ -378,7 +378,7 @@ class _ParReader:
 
     @cached_property
     def _welded(self) -> dict[str, list[tuple[int, FormulaPose]]]:
-        """Return the fixed links of each moving body, each with its pose there."""
+        """The fixed links of each moving body, each with its pose there."""
         found: dict[str, list[tuple[int, FormulaPose]]] = {}
         places: dict[int, tuple[str, FormulaPose]] = {}
         for j in range(1, self.links + 1):
@@ -438,7 +438,7 @@ class _ParReader:
         )  # fmt: skip
         self.builder.frame(f"frame{other.number}", there, pose=self._pose(seat, f"frame{other.number}", "frames"))
 
-    # ---------------------------------------------------------------- what is no part of the robot
+    # ---------------------------------------------------------------- what is not part of the robot
 
     def _loads(self, model: Model) -> tuple[Load, ...]:
         """Return the wrenches that act on links; the file has those that a link exerts, so the sign is changed."""
@@ -456,13 +456,13 @@ class _ParReader:
         for j in self.of_links["FX"]:
             if any(isinstance(x := self.of_links[key][j], float) and x != 0.0 for key in WRENCH):
                 builder.oddity(
-                    f"a wrench acts on link {j}: dynamics knows it where it is given, wrenches=robot.loads",
+                    f"a wrench acts on link {j}: dynamics includes it only if it is passed, wrenches=robot.loads",
                     words.lines.get("FX"),
                 )
         for key in OF_MOTION if not self.floats else ():
             if any(isinstance(x, float) and x != 0.0 for x in self._vector(key, 3) or ()):
                 builder.oddity(
                     f"{key} says that the base moves, but it is neither floating nor mobile: it is held still "
-                    "(is_mobile = 1 lets it move as you say)",
+                    "(is_mobile = 1 lets it move as given)",
                     words.lines[key],
                 )

@@ -78,10 +78,10 @@ class Sections:
         return FileFormatError(message, self.file, line)
 
     def count(self, key: str) -> int:
-        """Return a whole number that the file must have."""
+        """Return an integer that the file must have."""
         word = self.single.get(key)
         if word is None:
-            raise self.error(f"there is no {key}: a .par file says how many links ({key} = 6) and joints it has")
+            raise self.error(f"there is no {key}: a .par file must state how many links ({key} = 6) and joints it has")
         return self.whole(word, key)
 
     def choice(self, key: str) -> bool:
@@ -94,7 +94,7 @@ class Sections:
         return YES_OR_NO[word.text.lower()]
 
     def whole(self, word: Word, what: str) -> int:
-        """Return a word as a whole number."""
+        """Return a word as an integer."""
         try:
             number = parse(word.text)
             if isinstance(number, ScalarFormula) or number != int(number):

@@ -18,7 +18,7 @@ ENDINGS = (".yaml", ".yml", ".json", ".csv")
 
 
 def symbol_values(given: Mapping[str, float] | str | os.PathLike[str]) -> Mapping[str, float]:
-    """Return values of symbols that are given, or read them from a file.
+    """Return the given values of symbols, or read them from a file.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def symbol_values(given: Mapping[str, float] | str | os.PathLike[str]) -> Mappin
 
 
 def _entries(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Read a mapping from YAML, which includes JSON."""
+    """Yield the entries of a mapping in YAML, which includes JSON."""
     whole = nodes(source)
     if not isinstance(whole, Table):
         raise FileFormatError("a file of values has a line for each symbol, such as D3: 0.45", source.file, whole.line)
@@ -58,7 +58,7 @@ def _entries(source: Source) -> Iterator[tuple[str, str, int]]:
 
 
 def _lines(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Read lines with a name and a number; the first may be a header."""
+    """Yield names and numbers from lines; the first may be a header."""
     for k, line in enumerate(source.data.decode("utf-8-sig", "replace").splitlines(), 1):
         cells = [cell.strip().strip('"') for cell in line.split("#")[0].replace(";", ",").split(",")]
         if not any(cells) or (k == 1 and cells[1:2] == ["value"]):

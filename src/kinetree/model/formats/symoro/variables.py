@@ -13,7 +13,7 @@ USUAL = ("th", "t", "theta", "q", "r")
 
 
 class MovedBy(NamedTuple):
-    """What moves a joint: a variable of its own, or another joint's."""
+    """What moves a joint: its own variable, or another joint's."""
 
     variable: str | None
     """The joint's own variable; None if the file has a number."""
@@ -24,7 +24,7 @@ class MovedBy(NamedTuple):
 
 
 class VariableError(ValueError):
-    """Raised if a joint's variable cannot be found; says why."""
+    """A joint's variable cannot be found; the message says why."""
 
 
 def moved(entries: Mapping[int, Scalar]) -> dict[int, MovedBy]:

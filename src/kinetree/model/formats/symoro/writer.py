@@ -103,7 +103,7 @@ class _ParWriter:
         self.numbers: dict[int, int] = {BASE: 0, self.root: 0}
         """Numbers of bodies."""
         self.welded: dict[int, Frame] = {}
-        """Frames that had numbers of their own."""
+        """Frames that already had numbers."""
         self._number()
 
     def _refuse(self) -> None:
@@ -195,8 +195,8 @@ class _ParWriter:
             if number < below and frame.body == body and known == pose.steps[:-1]:
                 return number, pose.steps[-1]
         raise UnsupportedError(
-            f"a frame on {self._name(body)!r} is placed by several steps with symbols in them, and frames between are "
-            "gone: give the symbols values to write it as .par"
+            f"a frame on {self._name(body)!r} is placed by several steps that contain symbols, and the frames between "
+            "no longer exist: give the symbols values to write it as .par"
         )
 
     def _name(self, body: int) -> str:
@@ -280,7 +280,7 @@ class _ParWriter:
 
 
 def _of_loop(frame: Frame) -> bool:
-    """Tell whether a frame is the far side of a joint that closes a loop, which has one in every file."""
+    """Return whether a frame is the far side of a joint that closes a loop, which has one in every file."""
     return re.fullmatch(r"frame\d+", frame.name) is not None
 
 
@@ -295,12 +295,12 @@ def _entry(row: _FrameLine, key: str, digits: str = "") -> str:
 
 
 def _word(x: Scalar) -> str:
-    """Write a scalar; whole numbers without a decimal point."""
+    """Return a scalar as text; integers without a decimal point."""
     return str(x) if isinstance(x, ScalarFormula) else repr(float(x) + 0.0).removesuffix(".0")
 
 
 def _angle(x: float) -> str:
-    """Write an angle; exact multiples of 15 degrees as fractions of pi."""
+    """Return an angle as text; exact multiples of 15 degrees as fractions of pi."""
     count = round(x / TWELFTH)
     if not count or count * TWELFTH != x:
         return _word(x)
