@@ -56,6 +56,7 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/simulator.py": "contact laws, sampled controllers and batches: where there are any",
     "simulation/step_budget.py": "sampled controllers, for a message",
     "sweeps/running.py": "study files, robots and simulations, which the sweep of a function does without",
+    "sweeps/tables.py": "splines and filters of SciPy, which only tables of positions need",
     "__init__.py": "names of other libraries, for the message about a name that there is not",
     "lazy_names.py": "the same",
 }

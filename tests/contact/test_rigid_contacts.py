@@ -61,6 +61,9 @@ def test_velocities_and_their_rates(surface, backend):
         assert np.allclose(here.jacobian @ v, here.velocity, atol=1e-12)
         assert np.allclose((ahead.velocity - behind.velocity) / (2 * h), here.bias, rtol=1e-6, atol=1e-6)
         assert np.allclose(here.axes[0] @ here.axes[0].T, np.eye(3), atol=1e-12)
+        gaps, rates = rigid.gaps(np.stack([q, q]), np.stack([v, 2.0 * v]))
+        assert np.array_equal(gaps[0], here.gap)
+        assert np.allclose(rates, [here.velocity[:, 0], 2.0 * here.velocity[:, 0]], atol=1e-12)
         if smooth:
             assert (ahead.gap - behind.gap) / (2 * h) == pytest.approx(here.velocity[:, 0], abs=1e-7)
 

@@ -206,3 +206,41 @@ def test_balls_on_the_floor_and_thrown_up_from_it_keep_apart():
     assert record.time[-1] == pytest.approx(2.0 * 2.0 / G, abs=1e-8)  # 2 v / g (1 + 1/2 + 1/4 + ...)
     assert [e.time for e in record.events if e.index == 1] == []  # the other one is still above
     assert record.q.min() > -1e-12
+
+
+@pytest.mark.parametrize("samples", [None, 2, 77, np.array([0.0, 0.1, 0.10033, 0.25])], ids=str)
+@pytest.mark.parametrize("kind", ["only noted", "reset", "terminal", "failing"])
+def test_steps_taken_together_between_events_are_those_taken_one_by_one(kind, samples, monkeypatch):
+    """Samples, events and the number of steps; those to the bit that are not beside the end of a step by rounding."""
+    robot = kt.load("spatial-double-pendulum").with_backend("compiled")
+
+    def angle(t, q, v):
+        return np.nan if kind == "failing" and t > 0.2 else q[-1] - 0.35
+
+    event = kt.Event(
+        angle,
+        name="angle",
+        terminal=kind == "terminal",
+        reset=(lambda t, q, v: (q, -0.9 * v)) if kind == "reset" else None,
+    )
+
+    def run():
+        try:
+            return kt.simulate(
+                robot, [0.6, 0.2, 0.1, 0.3], [0.5, 1.0, 0.0, 1.0], time=0.4, integrator="rk4", step=1e-3,
+                events=[event], samples=samples,
+            )  # fmt: skip
+        except kt.SimulationError as problem:
+            return problem.record
+
+    together = run()
+    monkeypatch.setattr("kinetree.simulation.run.SmoothRun._pass_quiet_steps", lambda *_: False)
+    apart = run()
+    assert len(apart.events) >= 1
+    assert [e.time for e in together.events] == [e.time for e in apart.events]
+    assert together.status == apart.status
+    assert together.info["steps"] == apart.info["steps"]
+    assert np.array_equal(together.time, apart.time)
+    rounding = 1e-13 if isinstance(samples, int) else 0.0
+    for name in ("q", "v"):
+        assert np.abs(getattr(together, name) - getattr(apart, name)).max() <= rounding, name

@@ -172,6 +172,9 @@ def solve_cones(
         return ContactSolution(np.zeros_like(d), d, "cones", 0)
     problem = _Problem.of(c, d, cones)
     steps, best, least = 0, np.zeros((cones.mu.size, 3)), np.inf
+    for force in problem.guesses() if start is None else ():
+        if problem.violation(force) <= EXACT * problem.level:
+            return ContactSolution(force.ravel(), c @ force.ravel() + d, "cones", 0)
     for more, rough in problem.rough(None if start is None else np.asarray(start, dtype=float).reshape(-1, 3)):
         force, off, further = problem.rigid(rough)
         steps += more + further
@@ -231,6 +234,11 @@ class _Problem:
     def motion(self, force: Array) -> Array:
         """Return ``w = C f + d``."""
         return np.asarray((self.c @ force.ravel()).reshape(-1, 3) + self.d)
+
+    def guesses(self) -> Iterator[Array]:
+        """Yield what is right for most problems of few contacts: no forces, and those that keep all spots at rest."""
+        yield np.zeros_like(self.d)
+        yield np.linalg.lstsq(self.c, -self.d.ravel(), rcond=REDUNDANT)[0].reshape(-1, 3)
 
     # ------------------------------------------------------------------ soft contacts
 

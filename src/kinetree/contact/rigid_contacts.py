@@ -325,6 +325,12 @@ class RigidContacts:
             rows[:, 19:].reshape(n, 3, tree.nv),
         )
 
+    def gaps(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the gaps of one state or a batch, and their rates, (..., n)."""
+        rows = self._rows({"q": q, "v": v})
+        rows = rows.reshape(*rows.shape[:-1], len(self.contacts), -1)
+        return rows[..., 0], rows[..., 13]
+
     def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> ForceResponse:
         """Return the accelerations without contact forces, and how joint forces change them."""
         robot = self.tree

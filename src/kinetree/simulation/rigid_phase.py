@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,10 +98,15 @@ class RigidPhase:
         self.equation, self.contacts, self.robot = equation, contacts, equation.robot
         self.mode = Mode()
 
+    @cached_property
+    def _freely(self) -> Callable[[float, Array], Array] | None:
+        """The rates while all contacts are open, in one piece of machine code; None where more has to be done."""
+        return self.equation.rates_of_whole()
+
     def split(self, y: Array) -> tuple[Array, Array, Array]:
         """Return positions (with quaternions of unit length), velocities, other states."""
         nq, nv = self.robot.nq, self.robot.nv
-        return self.robot.normalize(y[:nq]), y[nq : nq + nv], y[nq + nv :]
+        return self.robot.normalize(y[..., :nq]), y[..., nq : nq + nv], y[..., nq + nv :]
 
     def instant(self, t: float, y: Array) -> Instant:
         """Return the state of the contacts, and how the robot would move without them."""
@@ -117,6 +123,8 @@ class RigidPhase:
     def rates(self, t: float, y: Array) -> Array:
         """Return the rate of the whole state while the modes last."""
         if not self.mode.closed:  # nothing has to be known of contacts
+            if self._freely is not None:
+                return self._freely(t, y)
             q, v, _, tau, loads, z_rate = self._without_contacts(t, y)
             return np.concatenate(
                 [self.robot.configuration_rate(q, v), self.contacts.mobility(q, v, tau, loads).free, z_rate]
@@ -298,13 +306,12 @@ class RigidPhase:
         if not watched:
             return None
 
-        def look(t: float) -> tuple[Array, Array]:
-            q, v, _ = self.split(dense(t))
-            state = self.contacts.look(q, v)
-            return state.gap, state.velocity[:, 0]
+        def look(t: Any) -> tuple[Array, Array]:
+            q, v, _ = self.split(dense(t).T)
+            return self.contacts.gaps(q, v)
 
         times = np.linspace(t0, t1, SAMPLES + 1)
-        seen = [look(float(t)) for t in times]
+        seen = list(zip(*look(times), strict=True))
         for i in range(SAMPLES):
             found = [_closing(look, k, times[i : i + 2], seen[i : i + 2]) for k in watched]
             if any(t is not None for t in found):

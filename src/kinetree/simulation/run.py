@@ -225,6 +225,8 @@ class SmoothRun(Run):
         self.kinks = self._worth_stopping(self.kinks)
         self.resting_from: int | None = None
         """The first sample at which the robot is held as it is, if an event says so."""
+        self._alone = 0
+        """Steps to be taken one by one before several are tried again: as many as the last try took in vain."""
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.options
@@ -380,7 +382,9 @@ class SmoothRun(Run):
 
     def _pass_samples(self, stepper: Stepper) -> bool:
         """Take steps whose states machine code keeps; return False if it cannot, or nobody needs them."""
-        passed = None if self.watched else stepper.leap_by_samples(self.wanted, self._next)
+        if self.watched:
+            return self._pass_quiet_steps(stepper)
+        passed = stepper.leap_by_samples(self.wanted, self._next)
         if passed is None:
             return False
         times, (q, v, z) = passed
@@ -389,6 +393,33 @@ class SmoothRun(Run):
         self.states.append((q[:kept], v[:kept], z[:kept]))
         self._next += kept
         return True
+
+    def _pass_quiet_steps(self, stepper: Stepper) -> bool:
+        """Go on by steps without an event, and without a sample between their ends; false where there are none."""
+        self._alone -= 1
+        before = stepper.t, stepper.state
+        passed = None if self._alone > 0 else stepper.leap_by_samples(None, 0)
+        if passed is None:
+            return False
+        times, (q, v, z) = passed
+        ends, wanted, quiet = np.array(times), np.array(times), len(times)
+        if self.wanted is not None:
+            last = np.searchsorted(self.wanted, times[-1] + stepper.near, "right")
+            wanted = self.wanted[self._next : last]
+        at = np.searchsorted(ends, wanted - stepper.near)
+        inside = ends[at] - wanted > stepper.near
+        if inside.any():
+            quiet = int(at[np.argmax(inside)])
+        quiet = self.watched.quiet(times[:quiet], (q[:quiet], v[:quiet], z[:quiet]))
+        if quiet < len(times):
+            self._alone = len(times) - quiet
+            t, state = (times[quiet - 1], (q[quiet - 1], v[quiet - 1], z[quiet - 1])) if quiet else before
+            stepper.take_back(self._alone, t, state)
+        kept = at[at < quiet]
+        self._next += len(kept)
+        self.times += wanted[: len(kept)].tolist()
+        self.states.append((q[kept], v[kept], z[kept]))
+        return quiet > 0
 
     def _sample(self, stepper: Stepper, until: float, state: State) -> None:
         if self.wanted is None:

@@ -152,6 +152,24 @@ class WatchedEvents:
         self.values = list(previous)
         return None
 
+    def quiet(self, times: Sequence[float], states: State) -> int:
+        """Return how many of these ends of steps come before the next event; brings the functions' values there.
+
+        A step in which a function fails counts as one with an event: who takes it will see what is wrong.
+        """
+        if self.leaving:
+            return 0
+        for done, (t, *state) in enumerate(zip(times, *states, strict=True)):
+            try:
+                now = self._values(t, (state[0], state[1], state[2]))
+            except Exception:
+                return done
+            if any(crosses(e, self.values[k], now[k]) for k, e in enumerate(self.events)):
+                return done
+            self._size = [max(abs(x), abs(y)) for x, y in zip(self.values, now, strict=True)]
+            self.values = now
+        return len(times)
+
     def _look(self, t: float) -> list[float]:
         """Return the functions' values at a time within the last step, which several events may need."""
         if t not in self._looks:
@@ -169,7 +187,7 @@ class WatchedEvents:
 
     def _locate(self, stepper: Stepper, k: int, low: float, high: float) -> float:
         def function(t: float) -> float:
-            return self.value(k, t, stepper.state_at(t))
+            return self._looks[t][k] if t in self._looks else self.value(k, t, stepper.state_at(t))
 
         start, zero, rate = self._sent_off.get(k, (np.nan, 0.0, 0.0))
         if low != start:

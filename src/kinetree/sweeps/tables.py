@@ -45,7 +45,6 @@ from ..robot.load import as_robot
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..spatial.arrays import Array
-from .differentiated_table import differentiated_table, has_positions_only
 from .fingerprints import fingerprint_of
 from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
@@ -213,16 +212,20 @@ class _Conversion:
         return followed(table, robot, start), following(self.law, robot, third)
 
     def _table(self, path: Path, wanted: Wanted, fewer: Wanted | None) -> OpenTable:
-        if self.differentiate:
-            return differentiated_table(path, self.robot, fewer, units(self.robot), self.cutoff)
         try:
-            return open_table(path, wanted, fewer, units(self.robot))
+            if not self.differentiate:
+                return open_table(path, wanted, fewer, units(self.robot))
         except FileFormatError as problem:
+            from .differentiated_table import has_positions_only
+
             inverse = self.method == "inverse_dynamics"
             if not (inverse and has_positions_only(path, self.robot, fewer, units(self.robot))):
                 raise
             words = f"{problem}; for velocities and accelerations by differences give "
             raise OptionError(Message(words, Setting("differentiate", True))) from None
+        from .differentiated_table import differentiated_table
+
+        return differentiated_table(path, self.robot, fewer, units(self.robot), self.cutoff)
 
     def into_file(self, source: Path, target: Path, progress: bool) -> int:
         """Write one file."""

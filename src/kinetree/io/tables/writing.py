@@ -89,8 +89,14 @@ class Sink:
 
     def columns(self, time: Array | None, values: Array) -> dict[str, Array]:
         """Return the columns by name."""
-        own = [*([] if time is None else [time]), *(np.ascontiguousarray(x) for x in values.T)]
+        own = [np.ascontiguousarray(x, dtype=float) for x in (*([] if time is None else [time]), *values.T)]
         return dict(zip(self.names, own, strict=True))
+
+    def table(self, time: Array | None, values: Array) -> Any:
+        """Return an Arrow table of the same memory; Arrow's own way from arrays would import pandas."""
+        arrow, own = need_pyarrow(), self.columns(time, values)
+        made = [arrow.Array.from_buffers(arrow.float64(), len(x), [None, arrow.py_buffer(x)]) for x in own.values()]
+        return arrow.table(made, names=list(own))
 
 
 class CsvSink(Sink):
@@ -103,13 +109,11 @@ class CsvSink(Sink):
 
     def encode(self, time: Array | None, values: Array) -> Any:
         """Write rows as lines of text."""
-        columns = self.columns(time, values)
         found = pyarrow()
         if found is None:
-            return _csv_rows(columns).encode()
+            return _csv_rows(self.columns(time, values)).encode()
         stream = found.BufferOutputStream()
-        table = found.table({str(k): column for k, column in enumerate(columns.values())})
-        found.csv.write_csv(table, stream, found.csv.WriteOptions(include_header=False))
+        found.csv.write_csv(self.table(time, values), stream, found.csv.WriteOptions(include_header=False))
         return stream.getvalue()
 
     def write(self, encoded: Any) -> None:
@@ -133,7 +137,7 @@ class ParquetSink(Sink):
 
     def encode(self, time: Array | None, values: Array) -> Any:
         """Make an Arrow table."""
-        return need_pyarrow().table(self.columns(time, values), schema=self.schema)
+        return self.table(time, values)
 
     def write(self, encoded: Any) -> None:
         """Append a group of rows."""

@@ -59,6 +59,8 @@ class Stepper:
     """How many points within a step are cheap to look at, for events."""
     snap: float = 0.0
     """Seconds within which a sample is at the end of a step."""
+    near: float = 0.0
+    """The same for states that machine code keeps."""
 
     def step(self) -> None:
         """Take one step."""
@@ -79,6 +81,10 @@ class Stepper:
             Number of the next of them.
         """
         return None
+
+    def take_back(self, steps: int, t: float, state: State) -> None:
+        """Undo the last of the steps that a leap by samples has taken, to go on from an earlier state."""
+        raise NotImplementedError
 
     def state_at(self, t: float) -> State:
         """Return the state at a time within the last step."""
@@ -171,7 +177,7 @@ class FixedStepper(Stepper):
         batch = state[0].shape[:-1]
         self.count_in_batch = math.prod(batch)
         self.is_batch = batch != ()
-        self.snap = 1e-9 * step if batch else 0.0
+        self.snap, self.near = 1e-9 * step if batch else 0.0, SAME_TIME * step
         self.longest_leap = max(1, STEPS_PER_CALL // max(1, self.count_in_batch)) if batch else LONGEST_LEAP
         self.restart(t, state)
 
@@ -227,6 +233,12 @@ class FixedStepper(Stepper):
         self.t = self.t_old = times[-1]
         self.state = self.old = q[-1], v[-1], z[-1]
         return (times if wanted is None else wanted[first : first + count].tolist()), (q, v, z)
+
+    def take_back(self, steps: int, t: float, state: State) -> None:
+        """Undo the last of the steps that a leap by samples has taken."""
+        self.count -= steps
+        self.n_steps -= steps
+        self.t, self.state = self.t_old, self.old = t, state
 
     def leap(self, until: float) -> None:
         """Continue in machine code to the last whole step before a time, or to an end that is a whole step."""
