@@ -121,3 +121,16 @@ def test_pivots_of_a_chain_make_no_entries():
 def test_rows_of_zeros_come_last_among_pivots():
     sample = np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 3.0]])
     assert _ordered_pivots(sample, (4, 5, 6), (0, 1, 2)) == ((6, 2), (5, 1), (4, 0))
+
+
+@pytest.mark.parametrize("longest", [300_000, 50], ids=["compiled", "too long"])
+def test_large_mechanisms_are_closed_in_machine_code_or_say_that_they_are_not(longest, monkeypatch, recwarn):
+    monkeypatch.setattr("kinetree.run.law_kernels.LARGEST_UNROLLED", 4)
+    monkeypatch.setattr("kinetree.run.law_kernels.LONGEST_CODE", longest)
+    robot = kt.gallery.four_bar_chain(3).with_backend("compiled")
+    guess = robot.assembled() + 0.02 * np.sin(np.arange(robot.nq))
+    closed = robot.close(guess)
+    said = [w for w in recwarn if "too many to compile" in str(w.message)]
+    assert len(said) == (longest == 50)
+    assert np.abs(robot.loop_gaps(closed)).max() < 1e-12
+    assert np.abs(closed - robot.with_backend("reference").close(guess)).max() < 1e-3

@@ -241,7 +241,13 @@ class ShortestWay:
 
     def _squares(self) -> Matrix:
         """Return K W K^T, on its diagonal and below."""
-        return [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(self.k)] for i, a in enumerate(self.k)]
+        there = [{c for c, x in enumerate(row) if present(x)} for row in self.k]
+
+        def square(i: int, j: int) -> Scalar:
+            both = sorted(there[i] & there[j]) if j <= i else []
+            return inner([self.k[i][c] for c in both], [self.k[j][c] for c in both])
+
+        return [[square(i, j) for j in range(len(self.k))] for i in range(len(self.k))]
 
     def _weighted(self, x: list[Scalar]) -> list[Scalar]:
         """Return W x."""

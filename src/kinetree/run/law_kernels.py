@@ -46,7 +46,7 @@ from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, flatten, pack, split
 from ..spatial.dual import Dual
-from .compiler import LARGEST_UNROLLED, fingerprint, is_coupled, supported
+from .compiler import LARGEST_UNROLLED, LONGEST_CODE, fingerprint, is_coupled, supported, warn_of_reference
 from .large_trees import roll
 
 Scalars = Sequence[Scalar]
@@ -461,9 +461,15 @@ class SearchProgram:
     ) -> None:  # fmt: skip
         self.name, self.begin, self.step, self.compiled = name, begin, step, compiled
         self.going, self.returned, self.some = going, list(returned), [size > 0 for size in sizes[1:]]
+        self.is_too_long = False
         if not compiled:
             return
-        search = trace_search(begin, step, [size for size in sizes if size], going, returned)
+        try:
+            search = trace_search(begin, step, [size for size in sizes if size], going, returned, LONGEST_CODE)
+        except TooLong:
+            self.compiled, self.is_too_long = False, True
+            warn_of_reference(name)
+            return
 
         def make(key: str, target: host.Machine) -> SearchKernel:
             names = ("most", "start", "parameters")

@@ -18,23 +18,31 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def ldl(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]:
-    """Factor a symmetric positive definite matrix as ``L diag(d) L^T``, L unit lower triangular."""
+    """Factor a symmetric positive definite matrix as ``L diag(d) L^T``, L unit lower triangular.
+
+    Exact zeros, of which long chains have many, are passed over.
+    """
     n = len(matrix)
     lower: Matrix = [[0.0] * n for _ in range(n)]
     d: list[Scalar] = []
     for j in range(n):
-        scaled = [lower[j][k] * d[k] for k in range(j)]
+        scaled = {k: x * d[k] for k, x in enumerate(lower[j][:j]) if not _is_zero(x)}
         pivot = matrix[j][j]
-        for k in range(j):
-            pivot = pivot - lower[j][k] * scaled[k]
+        for k, x in scaled.items():
+            pivot = pivot - lower[j][k] * x
         d.append(pivot)
         lower[j][j] = 1.0
         for i in range(j + 1, n):
-            entry = matrix[i][j]
-            for k in range(j):
-                entry = entry - lower[i][k] * scaled[k]
-            lower[i][j] = entry / pivot
+            entry, row = matrix[i][j], lower[i]
+            for k, x in scaled.items():
+                if not _is_zero(row[k]):
+                    entry = entry - row[k] * x
+            row[j] = 0.0 if _is_zero(entry) else entry / pivot
     return lower, d
+
+
+def _is_zero(x: Scalar) -> bool:
+    return isinstance(x, float) and x == 0.0
 
 
 def ldl_solve(factors: tuple[Matrix, list[Scalar]], rhs: Sequence[Scalar]) -> list[Scalar]:
@@ -44,11 +52,13 @@ def ldl_solve(factors: tuple[Matrix, list[Scalar]], rhs: Sequence[Scalar]) -> li
     x = list(rhs)
     for i in range(n):
         for k in range(i):
-            x[i] = x[i] - lower[i][k] * x[k]
+            if not _is_zero(lower[i][k]):
+                x[i] = x[i] - lower[i][k] * x[k]
     x = [xi / di for xi, di in zip(x, d, strict=True)]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
-            x[i] = x[i] - lower[k][i] * x[k]
+            if not _is_zero(lower[k][i]):
+                x[i] = x[i] - lower[k][i] * x[k]
     return x
 
 

@@ -9,6 +9,7 @@ state.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,7 +60,7 @@ class TracedSearch:
 
 def trace_search(
     begin: Callable[[Nodes, Nodes], Nodes], step: Callable[[Nodes, Nodes], Nodes], sizes: Sequence[int],
-    going: int, returned: Sequence[int],
+    going: int, returned: Sequence[int], most: float = math.inf,
 ) -> TracedSearch:  # fmt: skip
     """Run the beginning and a step of a search on nodes.
 
@@ -73,8 +74,10 @@ def trace_search(
         Place in the state of the number that is positive while a lane is not done.
     returned : sequence of int
         Places in the state of what is returned.
+    most : float
+        Nodes that a step may have.
     """
-    first, after, n_start, n_parameters = Graph(), Graph(), sizes[0], sum(sizes[1:])
+    first, after, n_start, n_parameters = Graph(), Graph(most), sizes[0], sum(sizes[1:])
     given = inputs(first, n_start + n_parameters)
     state = outputs(first, begin(given[:n_start], given[n_start:]))
     going_on = inputs(after, len(state) + n_parameters)

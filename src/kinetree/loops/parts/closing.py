@@ -22,7 +22,7 @@ from ...errors import (
     callers_level,
 )
 from ...model import configurations
-from ...run.law_kernels import can_compile, unrolls
+from ...run.law_kernels import has_machine_code, unrolls
 from ...run.parameters import Place
 from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import Array, as_array
@@ -170,7 +170,8 @@ class LoopClosing:
         nearly closed has its rank found.
         """
         kernel = self.kernel(free, goals, PATIENT, places)
-        assert kernel is not None
+        if kernel is None:  # its code would be too long
+            return self._by_rank(guesses, free, tolerance, False, goals, given)
         lanes = kernel.search(guesses, given, most=closing.MOST_STEPS)
         lost = np.flatnonzero(~kernel.is_closed(lanes, tolerance))
         if len(lost):
@@ -208,14 +209,16 @@ class LoopClosing:
             task, exact, made = self._task(free, goals, how), self.geometry.exact, None
             if task is not None:
                 slack = self.choice.coordinates.slack
-                made = NewtonClosing(self.model, task, exact.cpu, places, can_compile(exact), slack)
+                made = NewtonClosing(self.model, task, exact.cpu, places, has_machine_code(exact), slack)
+                made = None if made.program.is_too_long else made
             self._kernels[key] = made
         return self._kernels[key]
 
     def _task(self, free: Array, goals: tuple[FrameGoal, ...], how: str) -> ClosingTask | None:
         """Return what is to be closed; None where it is not known which constraints count."""
         geometry, rolling = self.geometry, self.model.velocity_constraints
-        known = self.choice.chosen if unrolls(geometry.exact) and not self.model.symbols else None
+        quick = unrolls(geometry.exact) or has_machine_code(geometry.exact)
+        known = self.choice.chosen if quick and not self.model.symbols else None
         if known is None or self.choice.ordinary is None:
             return None
         columns, (weights, reach) = np.flatnonzero(free), self._scales
