@@ -31,7 +31,7 @@ from . import springs, tendons
 from .articulated_body import Pivot, eliminate, freed, times
 from .factorization import ltdl, ltdl_solve
 from .kinematics import Posed, Twist, poses
-from .newton_euler import Wrenches
+from .newton_euler import Wrenches, felt_by_joint
 from .passes import (
     Coupling,
     Scalars,
@@ -105,12 +105,7 @@ def joint_forces(
     def step(
         link: Link, total: Force, p: SeenFromWorld, a: Scalars | None, pull: Scalars | None
     ) -> tuple[list[Scalar], Force]:
-        tau = [s.dot(total) for s in p.axes]
-        if a is not None and any(present(x) for x in link.armature):
-            tau = [t + rotor * x for t, rotor, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
-        if pull is not None:
-            tau = [t + held for t, held in zip(tau, pull, strict=True)]
-        return tau, total
+        return felt_by_joint(link, p.axes, total, a, pull), total
 
     return collect(tree, inward(tree, step, own, bodies, accelerations, pulls)[0])
 

@@ -140,11 +140,6 @@ class ClosingTask(NamedTuple):
         return sum(goal.size for goal in self.goals)
 
     @property
-    def parameter_count(self) -> int:
-        """The number of inputs of a search besides its start: goals, the gap to end at, the first damping."""
-        return self.goal_size + 2
-
-    @property
     def told_count(self) -> int:
         """The number of entries of :meth:`Judged.told`."""
         return 5 + 2 * len(self.goals)

@@ -10,8 +10,8 @@ from ..errors import ModelError
 from ..model.tree import Link, Model
 from ..spatial import ZERO_MOTION, Force, Motion, RigidInertia, Scalar, combine, ldl, ldl_solve
 from . import springs, tendons
-from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
-from .passes import Scalars, collect, inward, outward, positions, present, rates
+from .newton_euler import Moving, Wrenches, base_at_rest, felt_by_joint, inertia_force, move
+from .passes import Scalars, collect, inward, outward, positions, rates
 
 
 def inverse_dynamics(
@@ -57,11 +57,6 @@ def inverse_dynamics(
         tree.links, moving, totals, carried, accelerations, pulls, strict=True
     ):
         f = inertia @ base_motion + force  # Featherstone eq. 7.25
-        tau = [s.dot(f) for s in m.subspace]
-        if link.index and any(present(x) for x in link.armature):
-            tau = [t + extra * x for t, extra, x in zip(tau, link.armature, a, strict=True)]
-        if pull is not None:
-            tau = [t + p for t, p in zip(tau, pull, strict=True)]
-        per_body.append(tau)
+        per_body.append(felt_by_joint(link, m.subspace, f, a if link.index else None, pull))
     tau = collect(tree, per_body)[6:]
     return a_base, tau if pulled is None else [t + p for t, p in zip(tau, pulled[6:], strict=True)]

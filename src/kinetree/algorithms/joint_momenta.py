@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ..model.tree import Link, Model
 from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine
-from .passes import Scalars, each, inward, outward, positions, present, rates, table
+from .newton_euler import felt_by_joint
+from .passes import Scalars, each, inward, outward, positions, rates, table
 
 
 class MovingJoint(NamedTuple):
@@ -37,9 +38,7 @@ def momenta(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
         return link.inertia @ m.velocity
 
     def hand_on(link: Link, total: Force, m: MovingJoint, q: Scalars, v: Scalars) -> tuple[list[list[Scalar]], Force]:
-        p: list[Scalar] = [s.dot(total) for s in m.subspace]
-        if any(present(x) for x in link.armature):
-            p = [a + rotor * rate for a, rotor, rate in zip(p, link.armature, v, strict=True)]
+        p = felt_by_joint(link, m.subspace, total, v)  # as forces, of momenta
         turned = m.velocity.cross_force(total)
         slope: list[Scalar] = [-s.dot(turned) for s in m.subspace]  # (v x S) . H = -S . (v x* H)
         changing = link.kind.subspace_rate(q, v)

@@ -115,6 +115,16 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
     return required if external is None else required - external
 
 
+def felt_by_joint(
+    link: Link, axes: Sequence[Motion], carried: Force, a: Scalars | None, pull: Scalars | None = None
+) -> list[Scalar]:
+    """Return what a joint does that carries a wrench, turns its own rotors, and holds its springs."""
+    tau: list[Scalar] = [s.dot(carried) for s in axes]  # Shah eq. 6.6
+    if a is not None and any(present(x) for x in link.armature):
+        tau = [t + rotor * x for t, rotor, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
+    return tau if pull is None else [t + p for t, p in zip(tau, pull, strict=True)]
+
+
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None,
     springs: bool = True,
@@ -131,11 +141,7 @@ def inverse_dynamics(
     def hand_on(
         link: Link, total: Force, m: Moving, a: Scalars | None, pull: Scalars | None
     ) -> tuple[tuple[list[Scalar], Force], Force]:
-        tau = [column.dot(total) for column in m.subspace]  # Shah eq. 6.6
-        if a is not None and any(present(x) for x in link.armature):
-            tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
-        if pull is not None:
-            tau = [t + p for t, p in zip(tau, pull, strict=True)]
+        tau = felt_by_joint(link, m.subspace, total, a, pull)
         return (tau, total), m.transform.force_to_parent(total)
 
     results, _ = inward(tree, hand_on, own, moving, accelerations, pulls)

@@ -119,7 +119,11 @@ class MatrixRotation:
     @classmethod
     def about(cls, axis: Vec3, angle: Scalar) -> MatrixRotation:
         """Make a turn about any unit vector (Rodrigues)."""
-        c, s = scalar.cos(angle), scalar.sin(angle)
+        return cls.turned(axis, scalar.cos(angle), scalar.sin(angle))
+
+    @classmethod
+    def turned(cls, axis: Vec3, c: Scalar, s: Scalar) -> MatrixRotation:
+        """Make a turn about any unit vector by the angle that has this cosine and sine."""
         t = 1.0 - c
         x, y, z = axis
         return cls(

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, SingularError, UnknownNameError, explain_public
+from . import arrays
 from .arrays import Array, as_array, batch_shape
 
 
 def cross_matrix3(vector: ArrayLike) -> Array:
     """Return the matrix (..., 3, 3) with ``cross_matrix3(a) @ b == np.cross(a, b)`` (Featherstone eq. 2.8)."""
-    x, y, z = np.moveaxis(as_array(vector, (3,), "vector"), -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
+    return arrays.cross_matrix(as_array(vector, (3,), "vector"))
 
 
 def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ...errors import UnsupportedError
 from ...model.joints import Fixed, JointKind, Prismatic, Revolute
 from ...model.tree import Model
-from ...spatial import BASIS, AxisRotation, Matrix3, MatrixRotation, Scalar, Transform, Vec3
+from ...spatial import BASIS, AxisRotation, MatrixRotation, Scalar, Transform, Vec3
 
 NORM = -1
 """Column number of the equation for squared distances."""
@@ -154,15 +154,7 @@ def _rotation(axis: Vec3, value: JointValue) -> Any:
             return AxisRotation(index, c, s)
         if tuple(axis) == tuple(-unit):
             return AxisRotation(index, c, -s)
-    x, y, z = axis
-    t = 1.0 - c
-    return MatrixRotation(
-        Matrix3(
-            Vec3(c + x * x * t, x * y * t - z * s, x * z * t + y * s),
-            Vec3(x * y * t + z * s, c + y * y * t, y * z * t - x * s),
-            Vec3(x * z * t - y * s, y * z * t + x * s, c + z * z * t),
-        )
-    )
+    return MatrixRotation.turned(axis, c, s)
 
 
 def equations(chain: GeometricChain) -> list[PoseEquation]:
