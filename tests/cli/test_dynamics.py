@@ -440,8 +440,9 @@ def test_what_is_said_about_tables_of_some_joints(tmp_path):
     assert "--q-guess is for mechanisms of which only" in said
 
 
-def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path):
+def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path, monkeypatch):
     """One leg of a Stewart platform meters longer than the others reach."""
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
     robot, motion = kt.gallery.load("stewart-platform"), kt.gallery.motion("stewart-platform")
     columns = motors_only(robot, *motion.states(motion.grid(10)))
     columns["q_stroke_2"][6:] += 5.0

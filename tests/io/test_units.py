@@ -166,8 +166,8 @@ def test_records_are_shown_in_them(tmp_path):
 
 
 def test_commands_show_them(tmp_path):
-    text = invoke("simulate", "slider-crank", "--time", 0.1, "--units", "deg,mm,rpm").stdout
-    record = kt.simulate(kt.load("slider-crank"), kt.gallery.start("slider-crank"), time=0.1)
+    text = invoke("simulate", "slider-crank", "--time", 0.01, "--units", "deg,mm,rpm").stdout
+    record = kt.simulate(kt.load("slider-crank"), kt.gallery.start("slider-crank"), time=0.01)
     assert f"{np.degrees(record.q[-1, 0]):.6g}" in text
     assert all(unit in text for unit in (" deg ", " mm ", " rpm ", " mm/s "))
     text = invoke("inverse", "four-bar", "--speed", "crank_joint=60rpm", "--units", "N mm").stdout

@@ -163,6 +163,7 @@ right_toe --ground-kind firm --integrator bdf
     """
     _refuse_places(given)
     _refuse_unused(given)
+    units = ShownUnits.read(given.units)
     if given.joint_friction is not None:
         complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
         given.friction = given.joint_friction
@@ -188,10 +189,12 @@ right_toe --ground-kind firm --integrator bdf
             problem.record.save(given.output)  # type: ignore[attr-defined]
             complain("yellow", "note", f"the record up to there is in {given.output}")
         raise
-    _tell(robot, given, record, desired, gains)
+    _tell(robot, given, record, desired, gains, units)
 
 
-def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, gains: dict[str, Any]) -> None:
+def _tell(
+    robot: Robot, given: SimpleNamespace, record: Record, desired: Any, gains: dict[str, Any], units: ShownUnits
+) -> None:
     """Write the requested files, and show the results."""
     followed = desired if given.controller not in ("none", "gravity") else None
     written: list[Path] = []
@@ -203,7 +206,7 @@ def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, ga
             print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
         else:
             chosen = gains if given.kp is None or given.kd is None else {}
-            _show(robot, record, chosen, given.stops, ShownUnits.read(given.units))
+            _show(robot, record, chosen, given.stops, units)
             for path in written:
                 make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
