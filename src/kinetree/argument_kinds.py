@@ -72,7 +72,7 @@ def wrong_kind(
         if not _fits(value, hint):
             return f"{name} must be {_words(hint)}, not {shown(value)}"
         if str(problem).startswith(f"{getattr(value, '__qualname__', None)}() "):
-            return f"{name} cannot be called as it has to be: {problem}"
+            return f"{name} cannot be called as required: {problem}"
         if about_complex and _is_numeric(value) and np.iscomplexobj(value):
             return f"{name} must be real, not {shown(value)}"
         size = {"q": "nq", "v": "nv"}.get(name, "") if annotation in ("Scalars", "Sequence[Scalar]") else ""

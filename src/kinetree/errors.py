@@ -368,7 +368,7 @@ class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm, and what works without it."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()}; robot.with_backend('reference') or KINETREE_BACKEND=reference does without it"
+        return f"{super().__str__()}; robot.with_backend('reference') or KINETREE_BACKEND=reference works without it"
 
 
 class KinetreeWarning(UserWarning):

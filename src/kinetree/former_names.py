@@ -49,7 +49,7 @@ NOW_AT = {
     "kinetree.simulation.walking": "kinetree.motion.walking.gaits",
     "kinetree.simulation.zero_moment_point": "kinetree.motion.walking.zero_moment_point",
 }
-"""Where each is now; the names go with release 0.3.  Names that a package gives to a function today are not here."""
+"""Where each is now; removed in release 0.3.  Names that a package gives to a function today are not here."""
 
 
 def _today(name: str) -> str | None:
@@ -90,7 +90,7 @@ class FormerNames(MetaPathFinder):
         today = _today(fullname) if fullname.startswith("kinetree.") else None
         if today is None:
             return None
-        warnings.warn(f"{fullname} is now {today}; the former name goes with release 0.3", DeprecationWarning, 2)
+        warnings.warn(f"{fullname} is now {today}; the former name will be removed in 0.3", DeprecationWarning, 2)
         return ModuleSpec(fullname, _Alias(today))
 
 
@@ -144,6 +144,6 @@ def with_names_of_today(
             del found[name]
             found |= zip(names, values, strict=True)
             now = " and ".join(f"{x}=" for x in names)
-            said = f"{name}= of {function} is now {now}; the former name goes with release 0.3"
+            said = f"{name}= of {function} is now {now}; the former name will be removed in 0.3"
             warnings.warn(said, DeprecationWarning, stacklevel=level + 1)
     return found

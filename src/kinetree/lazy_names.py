@@ -49,7 +49,7 @@ class LazyNames:
         """Import a name."""
         if name in self.former:
             now = self.former[name]
-            goes = f"{self.package}.{name} is now {now}; the former address goes with release 0.3"
+            goes = f"{self.package}.{name} is now {now}; the former address will be removed in 0.3"
             warnings.warn(goes, DeprecationWarning, 2)
             top, *rest = now.split(".")
             return reduce(getattr, rest, import_module(top))  # not kept, so that every use warns

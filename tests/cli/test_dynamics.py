@@ -658,7 +658,7 @@ def test_without_an_output_each_joint_has_a_line(tmp_path, table, arm, motion):
     shown = invoke("id", "kuka-kr5", table).stdout
     assert "rms" in shown
     assert f"{lines[1]['peak']:.5g}" in shown
-    assert "-o FILE keeps them" in shown
+    assert "-o FILE saves them" in shown
 
 
 @pytest.mark.parametrize(("name", "joint"), [("four-bar", "crank_joint"), ("kuka-kr5", "joint_2")])

@@ -35,7 +35,7 @@ def test_from_a_table_to_a_robot_file_and_a_report(folder):
         "--held-out", "0.4", "--format", "markdown", "--friction-model", "none",
     )  # fmt: skip
     assert answer.exit_code == 0, answer.output
-    assert "errors on what was held out" in answer.output
+    assert "errors on held-out data" in answer.output
     found = kt.load(folder / "found.urdf")
     q, v, a = np.random.default_rng(3).standard_normal((3, 20, 2))
     expected = two_links().inverse_dynamics(q, v, a)

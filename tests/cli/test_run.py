@@ -288,7 +288,7 @@ def test_loops_of_a_urdf_file(tmp_path):
         f"placement: {poses[0]}, seat: {poses[1]}}}\n"
     )
     hint = invoke("info", tmp_path / "bars.urdf")
-    assert "bars.loops.yaml lies beside bars.urdf and has joints that close loops" in hint.stderr
+    assert "bars.loops.yaml is next to bars.urdf and has joints that close loops" in hint.stderr
     told = invoke("info", tmp_path / "bars.urdf", "--loops", side)
     assert "1 degree of freedom" in told.stdout
     assert not told.stderr
@@ -532,10 +532,10 @@ WRONG = [
     (
         "robot: {name: four-bar, parameters: {joints.coupler_joint.position: [0.12, 0, 0]}}\nmotion: {kind: gallery}",
         3,
-        "its links are others",
+        "its links are different",
     ),
     ("robot: {name: gripper, parameters: {bodies.plam.mass: 1}}\nsimulation: {time: 1}", 2, "did you mean 'palm'"),
-    ("robot: kuka-kr5\ncontroller: pd", 3, "without a simulation"),
+    ("robot: kuka-kr5\ncontroller: pd", 3, "needs a simulation"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pds}", 4, "did you mean 'pd'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pd, kp: soft}", 4, "kp must be a number"),
     ("robot: kuka-kr5\nsimulation: {}", 3, "needs 'time'"),

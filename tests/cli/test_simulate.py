@@ -223,7 +223,7 @@ def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path, monkeypatc
     told = invoke("simulate", str(path), "--q0", "steady", code=1).stderr
     assert "its file names 'ready'" in " ".join(told.split())
     told = invoke("simulate", str(path), "--drift", "glue", code=1).stderr
-    assert "no way to hold drift named 'glue'" in " ".join(told.split())
+    assert "no way to correct drift named 'glue'" in " ".join(told.split())
 
 
 def test_joints_in_loops_follow():
@@ -444,7 +444,7 @@ def test_cost_of_a_mechanism_is_with_its_loops_closed():
     mechanism = kt.gallery.load("four-bar")
     for name in ("inverse_dynamics", "forward_dynamics"):
         assert totals[name] == mechanism.cost(name).multiplications > mechanism.tree.cost(name).multiplications
-    assert "with the loops closed" in invoke("cost", "four-bar", "--no-formulas").stdout
+    assert "include the closed loops" in invoke("cost", "four-bar", "--no-formulas").stdout
 
 
 # ---------------------------------------------------------------- advice

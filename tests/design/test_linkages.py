@@ -128,7 +128,7 @@ def test_an_output_that_turns_back_in_the_drawing_itself():
 def test_a_drive_that_does_not_turn_has_no_quick_return():
     clamp = kt.gallery.load("toggle-clamp")
     assert np.isnan(design.report(clamp, []).swings["C"][2])
-    with pytest.raises(kt.UnsupportedError, match=r"forth and back .* 'O' cannot turn all around"):
+    with pytest.raises(kt.UnsupportedError, match=r"back and forth .* 'O' cannot turn all around"):
         design.quick_return(clamp, "C")
 
 
@@ -226,7 +226,7 @@ def test_what_is_no_linkage_is_refused(tmp_path):
         design.cognates(robot, "C")
     with pytest.raises(kt.UnknownNameError, match="'Q'"):
         design.transmission_angle(robot, robot.neutral(), "Q")
-    with pytest.raises(kt.UnsupportedError, match="forth and back"):
+    with pytest.raises(kt.UnsupportedError, match="back and forth"):
         design.quick_return(robot, "A")
     with pytest.raises(kt.OptionError, match="svg or"):
         design.save_outlines(robot, tmp_path / "bars.png")

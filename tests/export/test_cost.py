@@ -186,7 +186,7 @@ def test_forward_dynamics_beats_002():
 
 def test_counts_that_are_no_polynomial_are_refused(monkeypatch):
     monkeypatch.setitem(FITTED, "mass_matrix, wrongly", ("mass_matrix", {}, 1))
-    with pytest.raises(ArithmeticError, match="no polynomial of degree 1"):
+    with pytest.raises(ArithmeticError, match="not a polynomial of degree 1"):
         fit("mass_matrix, wrongly")
 
 

@@ -269,7 +269,7 @@ def test_a_table_over_the_angle_of_a_crank(tmp_path):
     np.testing.assert_allclose(0.2 * r.v[:, 0] ** 2, 0.2 * 4.0 + gained, rtol=1e-6)
     with pytest.raises(kt.OptionError, match="more than the period"):
         F.Characteristic([0.0, 7.0], [1.0, 1.0], period=turn)
-    with pytest.raises(kt.OptionError, match="has another force: 2, not 1"):
+    with pytest.raises(kt.OptionError, match="has a different force: 2, not 1"):
         F.Characteristic([0.0, 1.0, turn], [1.0, 3.0, 2.0], period=turn)
     with pytest.raises(kt.OptionError, match="a function of its coordinate"):
         F.JointPush("piston_joint", 3.0, over="crank_joint")

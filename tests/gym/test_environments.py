@@ -184,7 +184,7 @@ def test_episodes_are_truncated_after_so_many_steps():
         (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "call reset.. before"),
         (lambda e: e.reset(options={"place": 1}), kt.UnknownNameError, "no option of reset named 'place'"),
         (lambda e: e.reset(seed=[1, 2]), kt.OptionError, "one seed"),
-        (lambda e: kt.gym.VectorEnvironment(5), kt.OptionError, "made of a kinetree.World"),
+        (lambda e: kt.gym.VectorEnvironment(5), kt.OptionError, "made from a kinetree.World"),
         (lambda e: kt.gym.VectorEnvironment(e.world, scale=0.0), kt.OptionError, "must not be zero"),
         (lambda e: kt.gym.VectorEnvironment(e.world, scale=np.nan), kt.OptionError, "must be finite"),
         (lambda e: kt.gym.VectorEnvironment(e.world, scale=[1.0, 2.0]), kt.ShapeError, "one per motor: track"),

@@ -13,7 +13,7 @@ from helpers.measured_motions import fourier
 from kinetree.identification.closed_motion import follow
 from kinetree.identification.estimators.consistency import ConsistentFit, consistent
 
-NO_ROBOT = pytest.mark.filterwarnings("ignore:the parameters are those of no real robot", "ignore:.* of more than 30 %")
+NO_ROBOT = pytest.mark.filterwarnings("ignore:the parameters are physically impossible", "ignore:.* of more than 30 %")
 
 
 def rank_of_random_states(robot, names):

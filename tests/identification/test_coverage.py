@@ -144,6 +144,6 @@ def test_feet_whose_forces_were_not_measured():
         )
     data = kt.Measured(t, q, tau, v, a)
     guess = robot.with_parameters({"trunk.M": 1.2 * robot.parameters()["trunk.M"]})
-    with pytest.warns(kt.IdentificationWarning, match="does not tell"):  # of eighteen motions twelve are left
+    with pytest.warns(kt.IdentificationWarning, match="does not determine"):  # of eighteen motions twelve are left
         found = kt.identify(guess, data, friction="none", contacts=feet)
     assert np.nanmax(found.training_errors) < 1e-2

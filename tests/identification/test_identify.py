@@ -51,7 +51,7 @@ def test_a_robot_is_found_again(parts):
     assert found.robot.parameters()["lower_joint.offset"] == pytest.approx(0.15, abs=0.01)
 
 
-IMPOSSIBLE = pytest.mark.filterwarnings("ignore:the parameters are those of no real robot")
+IMPOSSIBLE = pytest.mark.filterwarnings("ignore:the parameters are physically impossible")
 
 
 @IMPOSSIBLE
@@ -76,7 +76,7 @@ def test_bodies_that_can_be(way, pull):
 
 
 def test_what_fits_best_may_be_impossible_and_says_so():
-    with pytest.warns(kt.IdentificationWarning, match="no real robot"):
+    with pytest.warns(kt.IdentificationWarning, match="physically impossible"):
         found = kt.identify(GUESS, data(3.0, seed=3, duration=5.0), consistent=None, friction="coulomb")
     assert not found.physical
 
@@ -116,7 +116,7 @@ def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
         found.save(tmp_path / "found.urdf")
     said = "\n".join(str(one.message) for one in heard)
     assert "presliding friction of upper_joint, lower_joint" in said
-    assert ".yaml keeps all of it" in said
+    assert ".yaml keeps everything" in said
     assert "way in which friction builds up of joints 'upper_joint', 'lower_joint'" in said  # each kind once
     assert said.count("friction offset of") == 1
 
@@ -193,7 +193,7 @@ def test_rotors_that_are_felt_are_found():
     for name in names[2:]:
         assert found.robot.parameters()[name] == pytest.approx(0.3, rel=0.05)
     still = kt.identify(robot, data(noise, robot=robot, duration=30.0), friction="none")
-    assert "rotor inertias are as they were" in still.notes
+    assert "rotor inertias stay unchanged" in still.notes
 
 
 def test_springs_that_are_felt_are_found_and_no_others(tmp_path):
@@ -269,7 +269,7 @@ def test_a_sensor_with_another_scale_is_noticed_and_corrected():
         plain = kt.identify(three_links(1.3), wrong, friction="none", springs=False)
     found = kt.identify(three_links(1.3), wrong, friction="none", springs=False, gains="auto")
     assert found.gains == pytest.approx([1.0, 1.0 / 1.1, 1.0], rel=5e-3)
-    assert any("b_joint is taken 0.909" in note for note in found.notes)
+    assert any("b_joint is multiplied by 0.909" in note for note in found.notes)
     assert np.all(found.errors(wrong)[:2] < 0.2 * plain.errors(wrong)[:2])
     same_forces(found.robot, three_links(), tolerance=1e-2)
 
@@ -309,7 +309,7 @@ def test_a_joint_that_rests_is_named():
         found = kt.identify(GUESS, kt.Measured(d.t, q, tau, v))
     words = " ".join(str(w.message) for w in seen)
     assert "lower_joint hardly moves" in words
-    assert "does not tell" in words
+    assert "does not determine" in words
     assert any("lower" in name for name in found.untold)
     with pytest.raises(kt.IdentificationError, match="no joint moves"):
         kt.identify(GUESS, kt.Measured(d.t, np.zeros_like(q), tau, np.zeros_like(v)))
@@ -509,7 +509,7 @@ def test_too_short_a_motion_is_called_so_first():
 
 
 def test_what_no_robot_has_is_not_written(tmp_path):
-    with pytest.warns(kt.IdentificationWarning, match="no real robot"):
+    with pytest.warns(kt.IdentificationWarning, match="physically impossible"):
         found = kt.identify(GUESS, data(3.0, seed=3, duration=5.0), consistent=None, friction="coulomb")
     with pytest.raises(kt.UnsupportedError, match="--consistent barrier"):
         found.save(tmp_path / "found.yaml")
@@ -528,7 +528,7 @@ def test_friction_of_joints_with_several_freedoms_and_bases_that_nothing_holds()
         place = found.names.index(name)
         assert abs(found.values[place] - truth.parameters()[name]) < 4.0 * found.deviations[place] + 0.01
     assert found.errors(data(0.0, 2, truth)).max() < 0.03
-    with pytest.raises(kt.OptionError, match="of joints with one freedom"):
+    with pytest.raises(kt.OptionError, match="a joint of one freedom"):
         kt.identify(wrist, data(0.02, robot=truth), friction={first: "presliding"})
 
     stone = kt.Builder("stone").body("stone", "base", kt.EulerFree(), mass=2.0, inertia=(0.1,) * 3)
@@ -558,7 +558,7 @@ def test_a_way_too_short_to_be_seen_is_coulomb_friction():
     [
         (lambda q, v, tau: (q[:, ::-1], v[:, ::-1], tau), "the positions of upper_joint and lower_joint exchanged"),
         (lambda q, v, tau: (q, v, tau[:, ::-1]), "the forces of upper_joint and lower_joint exchanged"),
-        (lambda q, v, tau: (q * [1, -1], v * [1, -1], tau), "positions of lower_joint of the other sign"),
+        (lambda q, v, tau: (q * [1, -1], v * [1, -1], tau), "positions of lower_joint with the opposite sign"),
     ],
 )
 def test_columns_that_are_mixed_up_are_named(change, said):

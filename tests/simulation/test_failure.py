@@ -279,7 +279,7 @@ def test_no_joint_is_blamed_for_what_is_no_joints_fault():
     short = failing(two_links(), time=0.1, controller=lambda t, q, v: np.zeros(1))
     assert short.joint is None
     assert "shape (1,)" in str(short)
-    assert "wanted are 2 forces" in str(short)
+    assert "expected 2 forces" in str(short)
     for step in ({}, {"integrator": "rk4", "step": 0.01}):
         goal = kt.trajectories.Cycloid([0.0], [1.0], 0.05)
         ended = failing(two_links(), time=0.1, controller=laws.PD(goal, 10.0, 1.0), **step)

@@ -57,7 +57,7 @@ def test_options_are_checked_once_and_cannot_be_changed():
         ({"method": "none"}, "no method of forward dynamics"),
         ({"rtol": -1}, "rtol"),
         ({"steps_at_most": 0}, "steps_at_most"),
-        ({"drift": "some"}, "no way to hold drift"),
+        ({"drift": "some"}, "no way to correct drift"),
         ({"spectral_radius": 0.5}, "belongs to"),
         ({"integrator": "generalized_alpha", "step": 1e-3, "spectral_radius": 2}, "between 0 and 1"),
         ({"integrator": "generalized_alpha", "step": 1e-3, "drift": "none"}, "leave drift out"),

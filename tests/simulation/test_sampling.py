@@ -508,7 +508,7 @@ def test_a_loop_that_its_period_makes_unstable_is_told_as_such(cart):
 
 
 def test_hertz_and_resolutions_are_not_taken_for_seconds_and_counts(cart):
-    with pytest.warns(kt.KinetreeWarning, match=r"the run takes 0\.1 s; if these are hertz: period=0\.001"):
+    with pytest.warns(kt.KinetreeWarning, match=r"the run takes 0\.1 s; if the period is in hertz: period=0\.001"):
         kt.simulate(cart, [0.0], time=0.1, controller=control.Sampled(servo(), 1000))
     with pytest.raises(OptionError, match=r"a resolution of 0.0001 rad is 62831.9 counts per turn"):
         control.Sampled(servo(), 1e-3, encoder=1e-4)

@@ -31,7 +31,7 @@ def test_the_number_of_steps_is_said_and_can_be_raised():
     with pytest.raises(kt.OptionError, match=r"1 s in steps of 0\.01 s are 100 steps, and a run takes no more than 99"):
         kt.simulate(rods(), **options, steps_at_most=99)
     assert kt.simulate(rods(), **options, steps_at_most=100).info["steps"] == 100
-    with pytest.raises(kt.OptionError, match="101 samples are more than a run keeps, 100"):
+    with pytest.raises(kt.OptionError, match="101 samples are more than a run may keep, 100"):
         kt.simulate(rods(), **options, steps_at_most=100, samples=101)
 
 

@@ -46,7 +46,7 @@ def test_what_decides_about_closed_loops_is_refused():
     q = robot.close([0.3, 1.0, 4.3], fixed=["crank_joint"])
     for options, said in (
         ({"parameters": {"joints": {"crank_joint": {"position": [0.1, 0.0, 0.0]}}}}, "which configurations are closed"),
-        ({"parameters": scaled(2.0), "drift": "baumgarte"}, "held by projection"),
+        ({"parameters": scaled(2.0), "drift": "baumgarte"}, "kept closed by projection"),
     ):
         with pytest.raises(kt.UnsupportedError, match=said):
             kt.simulate(robot, q, time=0.1, **options)

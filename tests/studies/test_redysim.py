@@ -258,7 +258,7 @@ def test_the_command_writes_a_robot_and_a_study_that_run(pendulum, tmp_path):
     study.write_text(yaml.safe_dump(content))
     assert read_study(study).robot == kt.load(pendulum)
     assert kt.load(file).nv == 2
-    assert "is there already" in invoke("import", "redysim", pendulum, "-o", file, code=1).output
+    assert "already exists" in invoke("import", "redysim", pendulum, "-o", file, code=1).output
     invoke("run", study, "-o", tmp_path / "out", "--no-pictures")
     header = (tmp_path / "out" / "pendulum-study" / "forward-statevar.csv").read_text().split("\n")[0]
     assert header == "time,q_joint_1,q_joint_2,v_joint_1,v_joint_2,work_of_actuators"

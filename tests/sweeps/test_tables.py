@@ -66,7 +66,7 @@ def test_bad_input(arm, source, tmp_path):
         over_table(arm.with_parameters({"lower.M": 3.0}), "inverse_dynamics", motion, tmp_path / "tau")
     with pytest.raises(kt.UnknownNameError, match="inverse_dynamics"):
         over_table(arm, "inverse_dynamic", motion, tmp_path / "tau")
-    with pytest.raises(kt.OptionError, match="folder without an ending"):
+    with pytest.raises(kt.OptionError, match="no extension"):
         over_table(arm, "inverse_dynamics", motion, tmp_path / "tau.txt")
     with pytest.raises(kt.MissingFileError, match="no file"):
         over_table(arm, "inverse_dynamics", tmp_path / "none.parquet", tmp_path / "new")

@@ -105,7 +105,7 @@ FORMER_OPTIONS = {
     ".cli.dynamics:inverse": {"--initial": "--q-guess"},
     ".cli.dynamics:forward": {"--initial": "--q-guess"},
 }
-"""Options by the names they had, by commands; they go with release 0.3."""
+"""Options by the names they had, by commands; they will be removed in release 0.3."""
 
 
 def _of_today(word: str, command: str) -> str:
@@ -114,7 +114,7 @@ def _of_today(word: str, command: str) -> str:
     today = FORMER_OPTIONS.get(command, {}).get(former)
     if today is None:
         return word
-    complain("yellow", "warning", f"{former} is now {today}; the former name goes with release 0.3")
+    complain("yellow", "warning", f"{former} is now {today}; the former name will be removed in 0.3")
     return today + equals + value
 
 

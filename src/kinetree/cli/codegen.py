@@ -37,7 +37,7 @@ def codegen(
     ] = None,
     axes: Annotated[str, typer.Option(help="Axes of velocities and jacobians: body, world or aligned.")] = "body",
     method: Annotated[str, typer.Option(help="Method of forward dynamics.")] = "articulated_body",
-    prefix: Annotated[str | None, typer.Option(help="In front of all names; by default the robot's name.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Prefix of all names; by default the robot's name.")] = None,
     single: Annotated[bool, typer.Option("--float", help="Use float instead of double.")] = False,
     own_math: Annotated[bool, typer.Option("--own-math", help="Do not use math.h.")] = False,
     fma: Annotated[bool, typer.Option("--fma", help="Use fma() wherever a product is added.")] = False,
@@ -101,7 +101,7 @@ def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: s
         ("--method", method != METHOD.default, {"method"}),
     ):
         if given and not takers & taken:
-            raise OptionError(f"{flag} is of no use to {', '.join(names)}")
+            raise OptionError(f"{flag} has no effect on {', '.join(names)}")
     choices = {name: find(name).choices("method") for name in names if "method" in find(name).option_names}
     if method != METHOD.default and not any(method in known for known in choices.values()):
         name = "forward_dynamics" if "forward_dynamics" in choices else next(iter(choices))

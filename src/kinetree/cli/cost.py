@@ -50,13 +50,13 @@ def cost(
             console.print(f"[dim]{row.name}: {escape(row.reason)}[/]", soft_wrap=True)
     if robot.loops is not None:
         closed = (
-            "inverse and forward dynamics are with the loops closed; all else, and what is published, without. What "
-            "only the opened tree has, such as derivatives, robot.tree.cost(...) counts"
+            "inverse and forward dynamics include the closed loops; everything else, and the published counts, "
+            "do not. robot.tree.cost(...) counts what only the opened tree has, such as derivatives"
         )
         console.print(f"[dim]{closed}[/]", soft_wrap=True)
     console.print(_published_table(robot, counted, compared))
     if any(row.without_bias for row, _ in compared):
-        console.print("[dim]* with the bias force given, which takes one inverse dynamics more[/]")
+        console.print("[dim]* with the bias force given, which takes one more inverse dynamics[/]")
     for word, title in cited(*(row.source for row, _ in compared)).items():
         console.print(f"[dim]{word}: {escape(title)}[/]", soft_wrap=True, highlight=False)
     if fits:

@@ -25,7 +25,7 @@ from .shared import ERROR, GivenRobot, Json, make_console, messages, print_json
 
 PURPOSES = {
     "": "the core",
-    "view": "the viewer, pictures and films",
+    "view": "the viewer, pictures and videos",
     "plot": "plots of records and studies",
     "mjcf": "robots in MuJoCo's file format",
     "matlab": "folders of ReDySim",
@@ -35,10 +35,10 @@ PURPOSES = {
     "parquet": "tables in Parquet files",
     "identification": "physically consistent identification",
     "sundials": "the integrator 'sundials'",
-    "cluster": "sweeps and many files on a cluster of Dask",
+    "cluster": "sweeps and many files on a Dask cluster",
     "sweep": "sweeps, on many processes",
-    "gym": "environments of Gymnasium",
-    "learn": "the examples that learn",
+    "gym": "Gymnasium environments",
+    "learn": "the learning examples",
     "dxf": "outlines of linkages and cams for CAD",
 }
 """What an extra is for, in the order in which they are shown; those for developers are not."""
@@ -123,7 +123,7 @@ def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
     """List problems with making and keeping code, each with a remedy."""
     found = []
     if code.problem:
-        found.append(f"no machine code can be made, so everything is some thousand times slower: {code.problem}")
+        found.append(f"no machine code can be made, so everything is thousands of times slower: {code.problem}")
     if os.environ.get("KINETREE_BACKEND", "") == "reference":
         found.append("KINETREE_BACKEND=reference: nothing is compiled; unset it unless you want that")
     if kept.folder is not None and not kept.can_be_written:
@@ -150,16 +150,16 @@ def _show(
     facts = Table.grid(padding=(0, 2))
     facts.add_row("kinetree", f"{VERSION} in {escape(str(_place()))}")
     facts.add_row("Python", f"{platform.python_version()} in {escape(sys.prefix)}")
-    facts.add_row("system", f"{escape(platform.platform())}, {_cores()} cores for us")
+    facts.add_row("system", f"{escape(platform.platform())}, {_cores()} cores available")
     if code.lanes:
-        apart = "" if code.fused else ", products and sums apart"
+        apart = "" if code.fused else ", without fused multiply-add"
         facts.add_row(
             "machine code", f"for {escape(code.processor)}: {code.lanes} doubles at once{apart}; LLVM {code.llvm}"
         )
         facts.add_row("others that run here", ", ".join(code.targets) + "  (KINETREE_CPU)")
     facts.add_row("compiled code", _kept(kept))
     facts.add_row(
-        "pictures and films", f"by {escape(browser)}" if (browser := _browser()) else "no Chromium is installed"
+        "pictures and videos", f"by {escape(browser)}" if (browser := _browser()) else "no Chromium is installed"
     )
     for name, value in _environment().items():
         facts.add_row(name, escape(value))
@@ -173,7 +173,7 @@ def _show(
         )
         for t in examination.timings:
             count = f"batch of {STATES:,}" if t.how == "batch" else t.how
-            console.print(f"  {t.algorithm}, {count}: {t.kinetree:,.0f} ns a state")
+            console.print(f"  {t.algorithm}, {count}: {t.kinetree:,.0f} ns per state")
     console.print()
     for problem in problems:
         console.print(f"[bold red]problem:[/] {escape(problem)}", soft_wrap=True)

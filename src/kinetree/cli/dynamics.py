@@ -45,8 +45,8 @@ Speed = Annotated[
     str | None,
     typer.Option(
         "--speed",
-        help="In the place of MOTION: a joint that turns at a constant speed, such as 'motor=60rpm'; the others follow "
-        "as loops have it, or stay.",
+        help="Instead of MOTION: a joint that turns at a constant speed, such as 'motor=60rpm'; the others "
+        "follow through loops, or stay.",
         show_default=False,
         autocompletion=complete_joint,
     ),
@@ -55,23 +55,20 @@ Turns = Annotated[float | None, typer.Option("--turns", help="How many turns, fo
 Guess = Annotated[
     str | None,
     typer.Option(
-        help="Of a mechanism of which only the independent joints are given: a configuration on the branch that is "
-        "meant, given as to 'kinetree simulate'.",
+        help="For a mechanism with only its independent joints given: a configuration on the "
+        "intended branch, as for 'kinetree simulate'.",
         show_default="as drawn",
     ),
 ]
 Differentiate = Annotated[
-    bool,
-    typer.Option(
-        "--differentiate", help="The table has times and positions only: smooth these, and differentiate them."
-    ),
+    bool, typer.Option("--differentiate", help="The table has only times and positions: smooth and differentiate them.")
 ]
 Cutoff = Annotated[
     float | None,
     typer.Option(help="Cutoff of the filter for --differentiate, in Hz.", show_default="chosen from the noise"),
 ]
 Picture = Annotated[
-    Path | None, typer.Option("--plot", help="Draw the answer over time: .png, .svg, .pdf.", show_default=False)
+    Path | None, typer.Option("--plot", help="Draw the results over time: .png, .svg, .pdf.", show_default=False)
 ]
 Friction = Annotated[bool, typer.Option("--friction", help="Include the damping and friction of joints.")]
 Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per processor.")]
@@ -182,7 +179,7 @@ def _run(
     console = make_console()
     if lines:
         console.print(_table(lines, shown))
-    where = f"written to {escape(str(output))}" if output else "written nowhere: -o FILE keeps them"
+    where = f"written to {escape(str(output))}" if output else "not written: -o FILE saves them"
     console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, {where}", soft_wrap=True)
 
 

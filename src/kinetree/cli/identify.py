@@ -33,7 +33,7 @@ FrictionModel = Annotated[
 ]
 FormerFriction = Annotated[str | None, typer.Option("--friction", hidden=True)]
 Springs = Annotated[
-    str, typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify.")
+    str, typer.Option(help="'auto', 'all', 'none' or names of joints separated by commas: which springs to identify.")
 ]
 Consistent = Annotated[
     str,
@@ -50,7 +50,7 @@ HeldOut = Annotated[
 Gains = Annotated[
     str | None,
     typer.Option(
-        help="What measured forces are multiplied with: a number per joint, with commas between; 'auto' finds sensors "
+        help="Factors of the measured forces: a number per joint, separated by commas; 'auto' finds sensors "
         "and drives whose scale disagrees with the others'."
     ),
 ]
@@ -85,7 +85,7 @@ def identify(
     from ..model.formats import refuse_unwritable
 
     if friction is not None:
-        complain("yellow", "note", "--friction is called --friction-model now, and goes with release 0.3")
+        complain("yellow", "note", "--friction is now --friction-model; the former name will be removed in 0.3")
         friction_model = friction
     if output is not None:
         refuse_unwritable(output)
@@ -123,7 +123,7 @@ def _save(found: Identified, output: Path, given: Path | None) -> None:
     """Write the robot; everything else in a URDF file stays the same."""
     if given is not None and given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file():
         found.save(output, original=given)
-        note("meshes and all else in the file are as they were")
+        note("meshes and everything else in the file are unchanged")
     else:
         found.save(output)
     note(f"the robot is in {output}")
@@ -155,7 +155,7 @@ def _tell(robot: str, found: Identified, errors: Any, as_json: bool) -> None:
     console.print(escape(str(found)), soft_wrap=True)
     if errors is not None:
         listed = ", ".join(f"{name} {100 * e:.3g} %" for name, e in zip(found.row_names, errors, strict=True))
-        console.print(escape(f"\nerrors on what was held out: {listed}"), soft_wrap=True)
+        console.print(escape(f"\nerrors on held-out data: {listed}"), soft_wrap=True)
 
 
 def _gains(text: str | None) -> str | list[float] | None:
@@ -165,4 +165,4 @@ def _gains(text: str | None) -> str | list[float] | None:
     try:
         return [float(word) for word in text.split(",")]
     except ValueError:
-        raise OptionError(f"--gains must be numbers with commas between, or 'auto', not {text!r}") from None
+        raise OptionError(f"--gains must be numbers separated by commas, or 'auto', not {text!r}") from None

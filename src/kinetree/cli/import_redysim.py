@@ -22,10 +22,10 @@ app = typer.Typer(name="import", help="Import models from other programs.", no_a
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of one system: inputs.m, initials.m, ...")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Robot file to write; NAME.yaml here by default.")]
 Analysis = Annotated[
-    str | None, typer.Option("--analysis", help="forward or inverse; by default what the solver beside the files does.")
+    str | None, typer.Option("--analysis", help="forward or inverse; by default that of the solver next to the files.")
 ]
 Instead = Annotated[
-    Path | None, typer.Option("--trajectory", help="A file that can be read in the place of an encrypted trajectory.p.")
+    Path | None, typer.Option("--trajectory", help="A readable file in place of an encrypted trajectory.p.")
 ]
 
 
@@ -58,7 +58,7 @@ def redysim(
     study = file.with_name(f"{file.stem}-study.yaml")
     for place in (file, study):
         if place.exists() and not force:
-            raise OutputError(f"{place} is there already: give another name, -o, or --force to write over it")
+            raise OutputError(f"{place} already exists: give another name, -o, or --force to overwrite it")
     system.robot.save(file)
     console = make_console()
     console.print(f"wrote {escape(str(file))}: {escape(repr(system.robot))}", soft_wrap=True)

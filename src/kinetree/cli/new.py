@@ -37,7 +37,7 @@ def new(
     if file.suffix.lower() not in (".yaml", ".yml"):
         raise OutputError(f"{file}: give the file a name that ends in .yaml")
     if file.exists() and not force:
-        raise OutputError(f"{file} is there already: give another name, or --force to write over it")
+        raise OutputError(f"{file} already exists: give another name, or --force to overwrite it")
     if not file.absolute().parent.is_dir():
         raise OutputError(f"{file} cannot be written: there is no directory {str(file.parent)!r}")
     text = starter(walker)

@@ -39,7 +39,7 @@ Analysis = Annotated[
     typer.Option("--analysis", "-a", help="Only this analysis; may be given several times.", show_default=False),
 ]
 
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer samples, less time simulated; every fact is kept.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer samples, less time simulated; every fact is checked.")]
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
     quick: Quick = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots; needs matplotlib.")] = True,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show a table: each fact as stated beside what was measured, and by whom.")
+        bool, typer.Option("--verbose", help="Show a table of all facts: stated and measured values, and sources.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -235,7 +235,7 @@ def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> N
     """Show facts, what was computed, and where the files are."""
     title = f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]"
     if not result.facts:
-        console.print(f"{title}: nothing is expected of it")
+        console.print(f"{title}: no facts to check")
     elif verbose:
         console.print(result.table())
     else:

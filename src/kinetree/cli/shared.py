@@ -70,7 +70,7 @@ class _ClosedOutput(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Refuse."""
-        raise OutputError("standard output is closed, so the answer cannot be printed: send it to a file or /dev/null")
+        raise OutputError("standard output is closed, so results cannot be printed: send them to a file or /dev/null")
 
 
 def prepare_streams() -> None:
@@ -93,7 +93,7 @@ def flush_answer() -> None:
     except OSError as problem:
         with suppress(OSError, ValueError):  # what is left in the stream goes nowhere when Python ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise OutputError(f"the answer cannot be printed: {problem.strerror or problem}") from None
+        raise OutputError(f"the results cannot be printed: {problem.strerror or problem}") from None
 
 
 def note(message: str) -> None:
@@ -149,7 +149,7 @@ def mention_loop_file(robot: str | Path) -> None:
         with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as lines:
             starts = [line.split(":")[0] for line in islice(lines, LINES_READ)]
             if LOOP_KEYS & {*starts} and "bodies" not in starts:  # a whole robot has bodies
-                note(f"{file.name} lies beside {path.name} and has joints that close loops: --loops {file} takes them")
+                note(f"{file.name} is next to {path.name} and has joints that close loops: --loops {file} uses them")
                 return
 
 
@@ -234,7 +234,7 @@ FloatingBase = Annotated[bool, typer.Option("--floating-base", help="Put the roo
 Mimic = Annotated[
     str, typer.Option(help="Joints that mimic others: 'follow' their leader, 'couple' to it, or 'independent'.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Treat oddities, such as impossible inertias, as errors.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Treat problems, such as impossible inertias, as errors.")]
 MissingMeshes = Annotated[
     str,
     typer.Option(
@@ -247,8 +247,8 @@ Locked = Annotated[
     list[str] | None,
     typer.Option(
         "--locked",
-        help="Joints that do not move, where they stand: 'finger=0.02', 'wrist=90deg', or 'finger' for zero; commas "
-        "between, or repeated.",
+        help="Joints to lock, with their positions: 'finger=0.02', 'wrist=90deg', or 'finger' for zero; separated "
+        "by commas, or repeated.",
         show_default=False,
         autocompletion=complete_joint,
     ),

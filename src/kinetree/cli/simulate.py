@@ -55,14 +55,14 @@ ROWS: Rows = {
     "Start": [
         OptionRow(
             "q0", str,
-            "Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where one "
-            "has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file names "
-            "(a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
+            "Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons if "
+            "a joint has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the "
+            "file names (a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
             "as drawn",
         ),
         OptionRow("v0", str, "How fast it starts, given like --q0.", "at rest"),
         OptionRow(
-            "time", float, "Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."
+            "time", float, "Seconds to simulate; by default 5, or with --follow the length of the table."
         ),
     ],
     "Controller": [
@@ -87,24 +87,24 @@ ROWS: Rows = {
         OptionRow("delay", float, "Seconds from a sample to its forces.", "none", needs="sample_time"),
         OptionRow(
             "encoder", float,
-            "Counts per turn (per meter) that a sampled controller sees of positions; velocities are differences of "
-            "them then.",
+            "Encoder counts per turn (per meter) of a sampled controller; velocities are then "
+            "differences of positions.",
             "exact", needs="sample_time",
         ),
         OptionRow(
-            "noise", float, "Standard deviation of positions that it sees, in rad and m.", "none", needs="sample_time"
+            "noise", float, "Standard deviation of its measured positions, in rad and m.", "none", needs="sample_time"
         ),
         OptionRow("seed", int, "Seed of the noise.", "0", needs="noise"),
         OptionRow(
             "target", str, "Where to go, given like --q0; joints that are not named stay.", "where it starts"
         ),
         OptionRow(
-            "duration", float, "Seconds in which the desired motion goes there, smoothly; 0 for at once.", "0", 0.0
+            "duration", float, "Duration of the smooth desired motion to the goal, in seconds; 0 for a step.", "0", 0.0
         ),
         OptionRow(
             "follow", Path,
             "Table of a motion (time, q_elbow, perhaps v_elbow and a_elbow, ...) that joints with motors follow "
-            "exactly: the base moves by the dynamics and the ground, the forces are found.",
+            "exactly: the base moves by the dynamics and the ground, the forces are computed.",
         ),
     ],
     "Forces": [
@@ -165,7 +165,7 @@ right_toe --ground-kind firm --integrator bdf
     _refuse_unused(given)
     units = ShownUnits.read(given.units)
     if given.joint_friction is not None:
-        complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
+        complain("yellow", "note", "--joint-friction is now --friction; the former name will be removed in 0.3")
         given.friction = given.joint_friction
     typed_robot = GivenRobot(**{row.name: getattr(given, row.name) for row in ROWS["Robot"]})
     robot = typed_robot.load()

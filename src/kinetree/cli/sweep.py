@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 File = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="A study with a part 'sweep'; 'kinetree new' shows one.", show_default=False),
+    typer.Argument(metavar="FILE", help="Study with a section 'sweep'; 'kinetree new' shows one.", show_default=False),
 ]
 Output = Annotated[
     Path | None,
@@ -26,14 +26,15 @@ Output = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(help="Processes on this machine; 0 for this one alone.", show_default="one per processor")
+    int | None, typer.Option(help="Processes on this machine; 0 for this one only.", show_default="one per processor")
 ]
 Cluster = Annotated[
     str | None,
     typer.Option(help="Address of a Dask scheduler to compute at, such as tcp://host:8786.", show_default=False),
 ]
 Best = Annotated[
-    str | None, typer.Option(help="Show the rows in which this column is least.", show_default=False, metavar="COLUMN")
+    str | None,
+    typer.Option(help="Show the rows with the smallest values of a column.", show_default=False, metavar="COLUMN"),
 ]
 Largest = Annotated[bool, typer.Option("--largest", help="Largest instead, with --best.")]
 Rows = Annotated[int, typer.Option(help="How many, with --best.")]
@@ -94,5 +95,5 @@ def _show(found: SweepResult, summary: dict, chosen: dict | None, best: str | No
         note(f"{summary['failures']:,} rows failed, the first one: {first}")
     rate = f", {found.computed / found.seconds:,.0f} rows a second" if found.seconds > 0.5 and found.computed else ""
     if found.computed < summary["rows"]:
-        rate += f"; {summary['rows'] - found.computed:,} rows were there already"
+        rate += f"; {summary['rows'] - found.computed:,} rows were already there"
     console.print(f"{found.seconds:.2f} s{rate}; in {escape(str(found.path))}", soft_wrap=True)

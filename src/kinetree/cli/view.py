@@ -39,19 +39,19 @@ def view(
         Path | None, typer.Option(help="Draw a picture (.png, .jpg) instead of opening a window.", show_default=False)
     ] = None,
     video: Annotated[
-        Path | None, typer.Option(help="Make a film (.mp4, .gif) instead of opening a window.", show_default=False)
+        Path | None, typer.Option(help="Make a video (.mp4, .gif) instead of opening a window.", show_default=False)
     ] = None,
     recording: Annotated[
         Path | None, typer.Option(help="Write a page (.html) that opens without Python.", show_default=False)
     ] = None,
     at: Annotated[
-        float | None, typer.Option(help="Moment of the motion to draw, in seconds.", show_default="the beginning")
+        float | None, typer.Option(help="Time of the motion to draw, in seconds.", show_default="the beginning")
     ] = None,
     size: Annotated[
-        str | None, typer.Option(help="Size of the picture or film in pixels, such as 1280x720.", show_default=False)
+        str | None, typer.Option(help="Size of the picture or video in pixels, such as 1280x720.", show_default=False)
     ] = None,
     panel: Annotated[bool, typer.Option("--panel", help="Show the controls in the picture.")] = False,
-    fps: Annotated[float, typer.Option(help="Frames per second of the film.")] = 30.0,
+    fps: Annotated[float, typer.Option(help="Frames per second of the video.")] = 30.0,
     speed: Annotated[float, typer.Option(help="Seconds of motion per second.")] = 1.0,
     ghost: Annotated[
         str | None,

@@ -77,7 +77,7 @@ class ContactProblem:
                         raise
                     raise NotConverged(
                         f"what the contacts move differs in mass by a factor of about {spread:.0e}; rounding decides "
-                        "whether their conditions contradict one another; bring the masses nearer to each other",
+                        "whether their conditions contradict one another; bring the masses closer together",
                         failed.force,
                     ) from verdict
             raise failed

@@ -90,7 +90,7 @@ class Contact:
         object.__setattr__(self, "name", self.name or (at.label if self.on is None else f"{at.label} on {self.on}"))
         if self.radius and isinstance(self.surface, (HeightField, Grid)):
             raise ModelError(
-                f"contact {self.name!r}: a ball on uneven ground is at a distance that is only approximate; use "
+                f"contact {self.name!r}: the distance of a ball from uneven ground is only approximate; use "
                 "points, or compliant ground (Ground)"
             )
         if not hasattr(self.surface, "gap"):

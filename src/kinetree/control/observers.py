@@ -151,7 +151,7 @@ def linear_model(
     if tau is not None:
         force = np.asarray(tau, dtype=float)
     elif robot.model.is_constrained and elements:
-        raise OptionError(f"say which forces tau hold {robot.name!r} there: it has closed loops, and forces act on it")
+        raise OptionError(f"give the forces tau that hold {robot.name!r} there: it has loops, and forces act on it")
     else:
         force = np.asarray(robot.inverse_dynamics(place, rate, np.zeros(robot.nv), friction=True))
         if elements:

@@ -79,7 +79,7 @@ class OperationalSpace(Controller):
         elif self.orientation is not None:
             matrix = np.asarray(self.orientation, dtype=float)
             if matrix.shape == (4, 4):
-                raise ShapeError("the orientation must be a 3x3 rotation matrix: of a pose take pose[:3, :3]")
+                raise ShapeError("the orientation must be a 3x3 rotation matrix: from a pose, take pose[:3, :3]")
             if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9):
                 raise OptionError(f"the orientation must be a 3x3 rotation matrix, got {matrix.tolist()}")
 

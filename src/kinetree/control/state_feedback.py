@@ -150,7 +150,7 @@ def _refuse_unseen(closed: Array, model: LinearModel, period: float | None) -> N
         return
     name = model.states[int(np.argmax(np.abs(vectors[:, int(np.argmax(growth))])))]
     raise OptionError(
-        f"these weights do not control {name!r}, whose motion has no cost: give its position a weight, if a small one"
+        f"these weights do not control {name!r}, whose motion has no cost: give its position a weight, even a small one"
     )
 
 

@@ -177,7 +177,7 @@ def cam(
         x, y, ways = _swinging(s, ds, dds, base + roller, _size(pivot, "pivot", True), _size(arm, "arm", True))
     else:
         if abs(aside) >= base + roller:
-            raise OptionError("offset must be less than the base radius and the roller's together")
+            raise OptionError("offset must be less than the sum of base radius and roller radius")
         x = (np.full_like(s, aside), 0.0 * s, 0.0 * s)
         y = (np.sqrt((base + roller) ** 2 - aside**2) + s, ds, dds)
         ways = np.stack([0.0 * s, 1.0 + 0.0 * s], axis=-1)

@@ -151,7 +151,7 @@ def circuit(robot: Robot, q: ArrayLike | None = None) -> Circuit:
     mechanism = of_one_freedom(robot)
     model = mechanism.model
     if any(joint.kind.nq != 1 for joint in model.joints):
-        raise UnsupportedError(f"{model.name!r} has joints of several coordinates: its circuits are not looked for")
+        raise UnsupportedError(f"{model.name!r} has joints with several coordinates, which circuits do not support")
     neutral = mechanism.neutral()
     drawn = mechanism.closure_error(neutral).max(initial=0.0) < 1e-9
     begin = mechanism.check_closed((neutral if drawn else mechanism.assembled()) if q is None else q)
@@ -267,5 +267,5 @@ def quick_return(robot: Robot, driven: Driven, q: ArrayLike | None = None) -> fl
     if np.isnan(ratio):
         drive = whole.robot.independent()[0]
         stuck = "" if whole.closes and not len(whole.turning_points(drive)) else f": {drive!r} cannot turn all around"
-        raise UnsupportedError(f"{driven!r} does not go forth and back once in a turn of the drive{stuck}")
+        raise UnsupportedError(f"{driven!r} does not go back and forth once per turn of the drive{stuck}")
     return ratio

@@ -49,7 +49,7 @@ class PlanarMechanism:
         self.reference: Array = robot.neutral() if drawn else self.robot.assembled()
         if planar_count(self.model, self.reference) is None:
             raise UnsupportedError(
-                f"{robot.name!r} does not move in a plane: hinges must have parallel axes, and slides be square to them"
+                f"{robot.name!r} does not move in a plane: hinges must be parallel, and slides perpendicular to them"
             )
 
     @cached_property
@@ -278,9 +278,7 @@ def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Arr
     """
     loops = PlanarMechanism(robot).driven_pins
     if at is None and len(loops) != 1:
-        raise OptionError(
-            f"say at which pin the angle is meant, at=...: there are {', '.join(loops) or 'no four-bars'}"
-        )
+        raise OptionError(f"specify the pin, at=...: there are {', '.join(loops) or 'no four-bars'}")
     if at is not None and at not in loops:
         raise UnknownNameError("pin between coupler and output of a four-bar", at, loops)
     return loops[next(iter(loops)) if at is None else at].transmission_angle(q)

@@ -90,14 +90,14 @@ class Characteristic:
         near = 1e-9 * period
         if left < -near:
             raise OptionError(
-                f"x goes over {x[-1] - x[0]:g}, which is more than the period of {period:g}: give one period"
+                f"x covers {x[-1] - x[0]:g}, which is more than the period of {period:g}: give one period"
             )
         if left > near:
             return np.append(x - x[0], period), np.append(y, y[0])
         if abs(y[-1] - y[0]) > 1e-9 * np.abs(y).max():
             raise OptionError(
-                f"the last row, a period after the first, has another force: {y[-1]:g}, not {y[0]:g}; leave it out, or "
-                "make them equal"
+                f"the last row, a period after the first, has a different force: {y[-1]:g}, not {y[0]:g}; leave it "
+                "out, or make them equal"
             )
         return np.append(x[:-1] - x[0], period), np.append(y[:-1], y[0])
 

@@ -230,9 +230,7 @@ class ForceElement(ActingElement):
             world axes, (T, ..., points, 3); ``joint_force`` along the freedoms that it drives directly, (T, ..., nv).
         """
         if getattr(record, "robot", None) is None:
-            raise OptionError(
-                "the books of a force are made with the robot: load the record with load(path, robot=...)"
-            )
+            raise OptionError("the books of a force need the robot: load the record with load(path, robot=...)")
         tree, q, v = record.robot.model, split(record.q), split(record.v)
         times = np.reshape(record.time, (-1, *(1,) * (record.q.ndim - 2)))
         shape = record.q.shape[:-1]
@@ -265,7 +263,7 @@ class ForceElement(ActingElement):
         if numbers is None:
             raise OptionError(f"{what} must be {wanted}{or_else}, not {shown(value)}")
         if width and numbers.shape[-1:] != (width,):
-            raise ShapeError(f"{what} must be {wanted}{or_else}, with a batch in front perhaps, not {shown(value)}")
+            raise ShapeError(f"{what} must be {wanted}{or_else}, perhaps with a batch in front, not {shown(value)}")
         if not np.all(np.isfinite(numbers)) or np.any(numbers < least):
             bound = "" if least == -math.inf else f" and not below {least:g}"
             raise ModelError(f"{what} must be finite{bound}, not {shown(value)}")

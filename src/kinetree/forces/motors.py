@@ -73,7 +73,7 @@ class Motor(ForceElement):
         check_given(self, "signal", 0)
         if is_number(self.signal) and np.any(np.abs(self.signal) > 1.0):
             raise OptionError(
-                f"Motor: signal is a part of the full voltage, between -1 and 1, not {shown(self.signal)}"
+                f"Motor: signal is a fraction of the full voltage, between -1 and 1, not {shown(self.signal)}"
             )
         for name in ("stall_torque", "no_load_speed", "rubbing", "damping", "efficiency", "friction_speed"):
             self.check_number(name, least=0.0)
@@ -93,7 +93,7 @@ class Motor(ForceElement):
         """Refuse gears with an efficiency above 1, a ratio of zero, or friction that jumps."""
         if is_number(self.efficiency) and np.any(np.greater(self.efficiency, 1.0)):
             raise OptionError(
-                f"Motor: efficiency is a part of the torque, between 0 and 1, not {shown(self.efficiency)}: "
+                f"Motor: efficiency is a fraction of the torque, between 0 and 1, not {shown(self.efficiency)}: "
                 "0.85 for 85 %"
             )
         if _has_zero(self.ratio):

@@ -59,7 +59,7 @@ class VectorEnvironment(VectorEnv):
         dtype: Any = np.float32, render_mode: str | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(world, World):
-            raise OptionError(f"a VectorEnvironment is made of a kinetree.World, not of {world!r}")
+            raise OptionError(f"a VectorEnvironment is made from a kinetree.World, not from {world!r}")
         if not world.observation_size or not world.has_reward:
             raise OptionError("the World of an environment needs observe=... and reward=...")
         if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -128,7 +128,7 @@ class VectorEnvironment(VectorEnv):
         mask = chosen.pop("reset_mask", None)
         if seed is None and not self._is_seeded:
             if mask is not None:
-                raise OptionError("the first reset is of all worlds: leave reset_mask out")
+                raise OptionError("the first reset must be of all worlds: leave reset_mask out")
             seed = int(self.np_random_seed or 0) % 2**63
         self._is_seeded = True
         self.world.reset(mask, **chosen, seed=seed, observed=False)

@@ -167,7 +167,7 @@ class Accumulator:
     def merge(self, other: Accumulator) -> Accumulator:
         """Add the sums of another accumulator of the same robot and columns; return this one."""
         if other.names != self.names or other.method != self.method or other.rows != self.rows:
-            raise OptionError("only accumulators of the same robot, columns and method can be put together")
+            raise OptionError("only accumulators of the same robot, columns and method can be merged")
         for row, factor in enumerate(other.factors):
             if self.method == "gram":
                 self.factors[row] += factor

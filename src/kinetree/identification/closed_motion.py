@@ -63,7 +63,7 @@ def _without_lag(pieces: Sequence[Piece], band: Band, robot: Robot, notes: list[
     lag = lag_of_velocities(pieces, band, robot)
     if lag:
         late = "later" if lag > 0.0 else "earlier"
-        notes.append(f"velocities come {1e3 * abs(lag):.2g} ms {late} than positions: they are taken at the same times")
+        notes.append(f"velocities come {1e3 * abs(lag):.2g} ms {late} than positions: they are realigned")
     return [without_lag(piece, lag) for piece in pieces]
 
 

@@ -442,9 +442,7 @@ def _within(search: _ExcitationSearch, x: Array, form: str, duration: float, cou
         share = 0.5 * (low + high)
         low, high = (share, high) if keeps(share) else (low, share)
     if low == 0.0:
-        raise IdentificationError(
-            "no motion around the center keeps to all limits: give another center, or wider limits"
-        )
+        raise IdentificationError("no motion around the center keeps all limits: give another center, or wider limits")
     return low * x
 
 

@@ -83,8 +83,8 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
     listed = ", ".join(f"that of {robot.v_names[k]} {100 * abs(x):.2g} % too {'much' if x > 0.0 else 'little'}"
                        for k, x in wrong.items())  # fmt: skip
     return [
-        f"the measured forces disagree about what the bodies weigh: beside the others, {listed}, about. Look at the "
-        "scale of its sensor or drive; gains='auto' (--gains auto) corrects the force"
+        f"the measured forces disagree about what the bodies weigh: compared with the others, {listed}. "
+        "Check the scale of its sensor or drive; gains='auto' (--gains auto) corrects the force"
     ]
 
 

@@ -229,21 +229,21 @@ class Identified(ExplainsArguments):
         """
         if not self.physical:
             raise UnsupportedError(
-                f"{path} is not written: the parameters are those of no real robot, which no robot file holds. "
-                "Identify with consistent='barrier' (--consistent barrier) for ones that are; this fit's are in the "
-                "report, and in found.solution"
+                f"{path} is not written: the parameters are physically impossible, and no robot file can hold them. "
+                "Identify with consistent='barrier' (--consistent barrier) for possible ones; those of this "
+                "fit are in the report, and in found.solution"
             )
         self.robot.save(path, original)
         shaped = {name: own.model.name for name, own in self.friction.items() if own.model.shape}
         lost = [f"{kind} friction of {', '.join(n for n, own in shaped.items() if own == kind)}"
                 for kind in dict.fromkeys(shaped.values())]  # fmt: skip
         slow = [name for name, own in self.friction.items() if own.time]
-        lost += [f"time in which damping follows of {', '.join(slow)}"] if slow else []
+        lost += [f"time constant of the damping of {', '.join(slow)}"] if slow else []
         if lost and Path(path).suffix.lower() not in (".yaml", ".yml"):
             warnings.warn(
-                f"{path}: such a file has viscous and Coulomb friction at most; what else was found "
-                f"({'; '.join(lost)}) is in the report alone, so that the file's robot errs more than errors() says. "
-                "friction='coulomb' fits what every file can hold; .yaml keeps all of it",
+                f"{path}: such a file holds only viscous and Coulomb friction; the rest "
+                f"({'; '.join(lost)}) is only in the report, so the file's robot has larger errors than errors() says. "
+                "friction='coulomb' fits what every file can hold; .yaml keeps everything",
                 IdentificationWarning,
                 stacklevel=callers_level(),
             )

@@ -439,6 +439,6 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str,
               for k in asked.moving if k not in alone and begin[k].model.terms]  # fmt: skip
     notes += [f"a spring of {robot.v_names[k]} is identified, at rest at {rest:.3g}"
               for k, rest in columns.springs.items()]  # fmt: skip
-    notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")
+    notes.append("rotor inertias are identified" if with_rotors else "rotor inertias stay unchanged")
     groups = found.groups.in_order(columns.equations().names)
     return replace(found, groups=groups, springs=asked.springs | columns.springs, notes=tuple(notes))

@@ -185,7 +185,7 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     gains = np.ones(robot.nv)
     gains[driven] = found[-len(driven) :]
     if np.any(gains == 0.0) or not np.isfinite(gains).all():
-        raise IdentificationError("the load does not tell the gains of all drives: move every joint with it")
+        raise IdentificationError("the load does not determine the gains of all drives: move every joint with it")
     rest, bodies = target - tall @ found, tall[:, : len(groups.independent)]
     spread = np.linalg.pinv(tall / size, rcond=1e-10) / size[:, None]
     deviations = np.std(rest) * np.linalg.norm(spread, axis=1)[-len(driven) :]
@@ -217,19 +217,19 @@ def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: fl
     listed = ", ".join(f"{name} {gain:.3g}" for name, gain in zip(names, gains, strict=True))
     if np.all(gains < 0.0):
         raise IdentificationError(
-            f"all gains are negative ({listed}): the motions with the load and without it are exchanged, or currents "
-            "are of the other sign than forces"
+            f"all gains are negative ({listed}): the motions with the load and without it are exchanged, or "
+            "currents have the opposite sign of forces"
         )
     if np.any(gains < 0.0) or left > tuned.NOT_THE_LOAD:
         raise IdentificationError(
             f"this load leaves {100 * left:.0f} % of its forces unexplained, with gains of {listed}: it is not what "
-            "was carried, or not on this body or in its axes, or some current is of the other sign than its force"
+            "was carried, or not on this body or in its axes, or some current has the opposite sign of its force"
         )
     unsure = [
         name for name, gain, deviation in zip(names, gains, deviations, strict=True) if gain < tuned.SURE * deviation
     ]
     words = [f"the load leaves {100 * left:.0f} % of its forces unexplained"] if left > tuned.DOUBTFUL_LOAD else []
-    words += [f"the gains of {', '.join(unsure)} are not told"] if unsure else []
+    words += [f"the gains of {', '.join(unsure)} are not determined"] if unsure else []
     if not 1.0 / tuned.COMMON < weighs < tuned.COMMON:
         words.append(f"the robot itself would weigh {weighs:.3g} times what its file says")
     if words:

@@ -263,7 +263,7 @@ def _by_simulation(
         ):
             note = f"simulated under the controller {turn} times, until nothing changed"
             return replace(found, notes=(*found.notes, note))
-    words = f"simulations under the controller did not settle in {tuned.MOST_SIMULATIONS} turns: the last change was " \
+    words = f"simulations with the controller did not settle in {tuned.MOST_SIMULATIONS} rounds: the last change was " \
             f"up to {np.max(change / np.maximum(found.deviations, 1e-300)):.2g} standard deviations"  # fmt: skip
     _warn([words])
     return replace(found, notes=(*found.notes, words))
@@ -347,7 +347,7 @@ def _of_gains(robot: Robot, asked: object, found: Array | None) -> list[str]:
         return []
     if found is None:
         return ["the forces of all joints agree"]
-    return [f"the force of {robot.v_names[k]} is taken {found[k]:.4g} times, as all others say"
+    return [f"the force of {robot.v_names[k]} is multiplied by {found[k]:.4g}, as all others imply"
             for k in np.flatnonzero(found != 1.0)]  # fmt: skip
 
 
@@ -398,5 +398,5 @@ def _told(equations: MeasuredEquations, fit: Estimate, groups: ParameterGroups) 
     blind = np.sqrt(np.sum(vt[dark] ** 2, axis=0)) > 0.1
     missing = tuple(name for name, a, b in zip(groups.names, idle, blind, strict=True) if a or b)
     if len(missing) == len(groups.names):
-        raise IdentificationError("this motion tells none of the parameters: it excites nothing")
+        raise IdentificationError("this motion determines none of the parameters: it excites nothing")
     return missing, float(s[0] / s[~dark][-1])

@@ -84,13 +84,13 @@ def facts(found: Identified) -> list[str]:
         f"{found.band.factor} samples is kept",
         "all bodies are possible, and no friction drives"
         if found.physical
-        else "NOT PHYSICALLY CONSISTENT: some bodies cannot be, or friction drives",
+        else "NOT PHYSICALLY CONSISTENT: some bodies are impossible, or friction drives joints",
     ]
     if found.untold:
         said.append(f"not determined by this motion, and left as they were: {', '.join(found.untold)}")
     if found.poor:
         said.append(
-            f"{len(found.poor)} parameters have a standard deviation of more than 30 %: do not trust them singly"
+            f"{len(found.poor)} parameters have a standard deviation of more than 30 %: do not trust them individually"
         )
     colored = [
         f"{name} ({factor:.2g})"

@@ -79,7 +79,7 @@ def sampled(data: Measured) -> SampledPieces:
         notes.append(f"{len(ends) - 2} gaps (pauses, or rows with NaN): the data are {len(pieces)} pieces")
     if not pieces:
         raise IdentificationError(
-            f"{data.name}: between its gaps there are never {tuned.LEAST_SAMPLES} rows in a row, so nothing can be "
+            f"{data.name}: between its gaps there are never {tuned.LEAST_SAMPLES} consecutive rows, so nothing can be "
             "identified"
         )
     return SampledPieces(tuple(pieces), tuple(notes))
@@ -145,8 +145,8 @@ def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Arr
     if abs((found[-1] - found[0]) / (t[-1] - t[0]) - 1.0) > 0.02:
         return t
     notes.append(
-        f"times wander by {1e3 * jitter * period:.2g} ms, while positions and velocities agree with steps of "
-        f"{1e3 * period:.4g} ms: times are counted in these"
+        f"times jitter by {1e3 * jitter * period:.2g} ms, while positions and velocities agree with steps of "
+        f"{1e3 * period:.4g} ms: these steps are used"
     )
     return found
 

@@ -130,9 +130,9 @@ def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
         )
     if wrong and (gains is None or isinstance(gains, str)):
         raise IdentificationError(
-            f"{', '.join(wrong)}: there are currents, and forces are needed: give gains= (--gains), the force of each "
+            f"{', '.join(wrong)}: these are currents, and forces are needed: give gains= (--gains), the force of each "
             f"joint per ampere, such as gains={{{robot.v_names[motors(robot)[0]]!r}: 11.2, ...}}; "
-            "kt.identification.drive_gains finds them by a load that is known"
+            "kt.identification.drive_gains finds them with a known load"
         )
 
 
@@ -235,7 +235,7 @@ def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int,
         if not _has_rates(robot, k):
             raise OptionError(f"friction of {name!r} cannot be identified: its velocities are not rates of coordinates")
         if model not in LINEAR and not _is_single(robot, k):
-            raise OptionError(f"{model!r} friction is of joints with one freedom: {name!r} is {' or '.join(LINEAR)}")
+            raise OptionError(f"{model!r} friction needs a joint of one freedom: {name!r} can be {' or '.join(LINEAR)}")
         found[k] = model
     return found
 

@@ -33,10 +33,10 @@ UNITS = {"reach": "", "margin": "", "force": "N", "stiffness": "N/m"}
 """The maps and their units."""
 
 MEANINGS = {
-    "reach": "1 where the frame gets to",
+    "reach": "1 where the frame can be",
     "margin": "distance from singularities, 0 to 1",
-    "force": "force in any direction, with the motors' limits and the own weight [N]",
-    "stiffness": "least stiffness against a force, of the motors [N/m]",
+    "force": "force in any direction, with the motors' limits and its own weight [N]",
+    "stiffness": "least stiffness of the motors against a force [N/m]",
 }
 
 LONGEST_LABEL = 38

@@ -171,7 +171,7 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
         for k in range(_FIRST, last + 1):
             if found[-1](freedoms * k) != values[k]:
                 raise ArithmeticError(
-                    f"{what} of {algorithm} on {joint} chains are no polynomial of degree {degree} in n"
+                    f"{what} of {algorithm} on {joint} chains are not a polynomial of degree {degree} in n"
                 )
     m, a, d = found
     valid = _FIRST

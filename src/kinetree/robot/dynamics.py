@@ -183,8 +183,8 @@ class Dynamics(Kinematics):
         if len(roots) == 1 and (self.is_floating or not self.model.joints[roots[0]].actuated):
             return self.model.joints[roots[0]]
         raise ModelError(
-            f"robot {self.name!r} has no floating base; load it with floating_base=True, or build it so that one body "
-            "stands on the world by a passive joint (actuated=False)"
+            f"robot {self.name!r} has no floating base; load it with floating_base=True, or connect one body "
+            "to the world by a passive joint (actuated=False)"
         )
 
     def _behind_the_base(self, a_joints: ArrayLike | Mapping[str, ArrayLike], base: Joint) -> Array:

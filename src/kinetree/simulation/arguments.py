@@ -72,7 +72,7 @@ def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParamet
     if found.of_geometry and robot.model.is_constrained:
         raise UnsupportedError(
             f"{found.of_geometry[0]} decides which configurations are closed, so it cannot be varied in a simulation "
-            "of a mechanism: make a robot of each"
+            "of a mechanism: make a robot for each"
         )
     for place in found.places:
         numbers = found.of(place)
@@ -141,8 +141,8 @@ def warn_of_unknown_ground(robot: Robot, law: Controller | None, elements: Seque
         return
     if law.takes_to_fall():
         warnings.warn(
-            f"{law.kind} does not know the ground that {robot.name!r} stands on, and takes it to be "
-            f"falling: {law.kind}(..., senses=[ground])",
+            f"{law.kind} does not know the ground that {robot.name!r} stands on, and assumes "
+            f"that it is falling: {law.kind}(..., senses=[ground])",
             KinetreeWarning,
             stacklevel=callers_level(),
         )
@@ -279,7 +279,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], toler
         name = robot.constraint_names[worst]
         raise StateError(
             f"{called[0]} leaves loops open by {gap:.3g} (m, rad){lane} at joint {name!r}: start from "
-            f"robot.project({', '.join(called)}), or where that is too far off from robot.assembled()"
+            f"robot.project({', '.join(called)}), or, if that is too far off, from robot.assembled()"
         )
     shape = (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), -1)
     states, rates = (np.broadcast_to(x, (*shape[:-1], x.shape[-1])) for x in (q, v))
@@ -314,7 +314,7 @@ def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes if shape)
         raise OptionError(
-            f"the batches of simulations differ: {listed}. A batch comes first; behind it q0, v0 and gains have an "
+            f"the batches of simulations differ: {listed}. A batch comes first; after it q0, v0 and gains have an "
             "axis for the joints, numbers of a ground have none"
         ) from None
 
@@ -337,8 +337,8 @@ def sample_times(samples: Any, begin: float, end: float, at_most: int) -> Array 
         if samples > at_most:
             raise OptionError(
                 Message(
-                    f"{shown(samples)} samples are more than a run keeps, {at_most}: take fewer, or let it keep more "
-                    "with ",
+                    f"{shown(samples)} samples are more than a run may keep, {at_most}: take fewer, or "
+                    "let it keep more with ",
                     Setting("steps_at_most", ...),
                 )
             )

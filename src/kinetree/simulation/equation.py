@@ -328,8 +328,8 @@ class Equation:
             found = self._prepared_rates(t, q, v, z, ahead)
             if found is None:
                 raise SingularError(
-                    "the constraints depend on one another here, where an implicit step cannot tell their forces: "
-                    "take an integrator that is explicit"
+                    "the constraints depend on one another here, so an implicit step cannot determine "
+                    "their forces: use an explicit integrator"
                 )
             return found[1:]
         unit = self.robot.normalize(q)
@@ -419,7 +419,7 @@ class Equation:
         if tau.shape[-1:] != (self.tree.nv,):
             shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")
             wanted = f"{self.tree.nv} forces, one per degree of freedom ({shown})"
-            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t)
+            raise Fault(f"the controller returned an array of shape {tau.shape}; expected {wanted}", t)
         if v.ndim == 1 and tau.ndim > 1:
             raise Fault(f"the controller returned an array of shape {tau.shape} for one state", t)
         lost = ~np.isfinite(tau) & np.isfinite(v).all(axis=-1, keepdims=True)

@@ -85,9 +85,9 @@ class SimulationOptions(ExplainsArguments):
     0.001
     """
 
-    controller: Any = field(default=None, metadata=_row("What the motors do."))
-    ground: Any = field(default=(), metadata=_row("What the robot stands on and strikes."))
-    forces: Any = field(default=(), metadata=_row("What else pushes on it."))
+    controller: Any = field(default=None, metadata=_row("Controller of the motors."))
+    ground: Any = field(default=(), metadata=_row("Ground, stops, and whatever else the robot touches."))
+    forces: Any = field(default=(), metadata=_row("Other forces on the robot."))
     integrator: str = field(
         default="dop853",
         metadata=_row(
@@ -103,13 +103,13 @@ class SimulationOptions(ExplainsArguments):
     largest_step: float = field(
         default=np.inf, metadata=_row("Longest step of adaptive integrators.", float, unit="seconds", usual="no limit")
     )
-    friction: bool = field(default=True, metadata=_row("The joints' own damping and friction act.", bool))
+    friction: bool = field(default=True, metadata=_row("Include the joints' own damping and friction.", bool))
     friction_speed: float = field(
         default=1e-2, metadata=_row("Speed over which Coulomb friction changes its sign.", float, unit="rad/s or m/s")
     )
     works: bool | None = field(
         default=None,
-        metadata=_row("Integrate the works of motors, friction and ground.", bool, usual="of single simulations"),
+        metadata=_row("Integrate the works of motors, friction and ground.", bool, usual="for single simulations"),
     )
     parameters: Mapping[str, Any] | None = field(
         default=None, metadata=_row("Numbers of the robot that replace those of its model.")
@@ -131,13 +131,13 @@ class SimulationOptions(ExplainsArguments):
     drift: Any = field(
         default="projection",
         metadata=_row(
-            "How closed loops are held: projection, partitioned, baumgarte or none.", str, words=tuple(DRIFTS)
+            "How loops are kept closed: projection, partitioned, baumgarte or none.", str, words=tuple(DRIFTS)
         ),
     )
     spectral_radius: float | None = field(
         default=None,
         metadata=_row(
-            "What generalized_alpha leaves, in a step, of whatever oscillates too fast for it; from 0 to 1.",
+            "Share of oscillations too fast for a step that generalized_alpha leaves in it; from 0 to 1.",
             float, usual=str(SPECTRAL_RADIUS),
         ),
     )  # fmt: skip

@@ -169,9 +169,9 @@ class BoundMotion:
                 loop = model.loops[known[name]]
                 if not isinstance(loop.kind, DRIVEN_LOOPS):
                     raise UnsupportedError(
-                        f"loop {name!r} is a {loop.kind.name} joint, whose gaps are not lengths: a time can be given "
-                        "to distance, point_on_line and point_on_plane loops; for others put the loop's frame on a "
-                        "body that a joint carries, and prescribe that joint"
+                        f"loop {name!r} is a {loop.kind.name} joint, whose gaps are not lengths: motions can be "
+                        "prescribed for distance, point_on_line and point_on_plane loops; for others put the loop's "
+                        "frame on a body that a joint carries, and prescribe that joint"
                     )
                 first = sum(other.count for other in model.loops[: known[name]])
                 rows += range(first, first + loop.count)
@@ -232,7 +232,7 @@ class BoundMotion:
             if not np.isfinite(numbers).all():
                 listed = ", ".join(f"{float(x):g}" for x in numbers)
                 raise OptionError(
-                    f"the motion that is prescribed to {name!r} begins at t = {t:g} s with position, velocity and "
+                    f"the motion that is prescribed for {name!r} begins at t = {t:g} s with position, velocity and "
                     f"acceleration {listed}: these must be finite numbers"
                 )
 
@@ -340,7 +340,7 @@ def _refuse_joint(joint: Joint) -> None:
     """Refuse a joint that no constraint can make follow a function of time."""
     if joint.mimic:
         raise OptionError(
-            f"joint {joint.name!r} mimics {joint.mimic.leader!r}, so its motion cannot be prescribed: that can"
+            f"joint {joint.name!r} mimics {joint.mimic.leader!r} and cannot be prescribed: prescribe that one"
         )
     if joint.kind.quaternion is not None:
         raise UnsupportedError(
@@ -353,7 +353,7 @@ def _law(name: str, motion: Any, count: int) -> Law:
     """Return positions, velocities and accelerations as a function of time."""
     if isinstance(motion, Trajectory):
         if motion.n != count:
-            raise OptionError(f"the trajectory for {name!r} has {motion.n} coordinates, {count} are wanted")
+            raise OptionError(f"the trajectory for {name!r} has {motion.n} coordinates, {count} are needed")
         if motion.is_batched():
             raise UnsupportedError(f"the trajectory for {name!r} holds a batch of motions: give it one")
         return motion.at
@@ -372,7 +372,7 @@ def _law(name: str, motion: Any, count: int) -> Law:
                 "kinetree.sin, kinetree.cos, kinetree.sqrt and arithmetic, or give a trajectory"
             ) from problem
         except (ValueError, ArithmeticError) as problem:
-            raise OptionError(f"the function that prescribes {name!r} has no value ({problem})") from problem
+            raise OptionError(f"the function that prescribes {name!r} cannot be evaluated ({problem})") from problem
         listed = list(answer) if isinstance(answer, (list, tuple, np.ndarray)) else [answer]
         if len(listed) != count:
             raise OptionError(f"the function that prescribes {name!r} returned {len(listed)} numbers, not {count}")

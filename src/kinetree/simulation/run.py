@@ -332,9 +332,9 @@ class SmoothRun(Run):
         """End a run whose events never stop, in the way that the event specifies."""
         if event.endless == "error":
             raise Fault(
-                f"event {event.name!r} comes again and again: {ENDLESS_COUNT} resets within {ENDLESS_TIME:g} s lead "
-                "to no motion that goes on. End the run there, Event(..., endless='stop'), let the robot stay as it is "
-                "there, endless='rest', or simulate contact that lasts with kinetree.simulate_rigid",
+                f"event {event.name!r} repeats without end: {ENDLESS_COUNT} resets within {ENDLESS_TIME:g} "
+                "s lead to no lasting motion. End the run there, Event(..., endless='stop'), let the robot stay as "
+                "it is there, endless='rest', or simulate contact that lasts with kinetree.simulate_rigid",
                 t,
             )
         if event.endless == "rest":
@@ -361,10 +361,10 @@ class SmoothRun(Run):
         try:
             q, v = after
             if q is None or v is None:
-                raise TypeError("q and v are wanted, one of them is None")
+                raise TypeError("q and v are needed, one of them is None")
             q, v = initial_state(self.robot, q, v, called=("q", "v"))
             if q.ndim > 1 or v.ndim > 1:
-                raise ShapeError(f"one q and one v are wanted, got shapes {q.shape} and {v.shape}")
+                raise ShapeError(f"one q and one v are needed, got shapes {q.shape} and {v.shape}")
             return q, v, state[2]
         except (TypeError, ValueError, KinetreeError) as problem:
             raise Fault(f"the reset of event {event.name!r} returned no state: {problem}", t) from None

@@ -258,8 +258,8 @@ def warn_of_one_look(found: Sampling | None, begin: float, end: float) -> None:
     if found is not None and found.part.period > end - begin and found.part.period >= 1.0:
         period = found.part.period
         warnings.warn(
-            f"the sampled controller looks once in {period:g} s, and the run takes {end - begin:g} s; if these are "
-            f"hertz: period={1.0 / period:g}",
+            f"the sampled controller samples once in {period:g} s, and the run takes {end - begin:g} s; if "
+            f"the period is in hertz: period={1.0 / period:g}",
             KinetreeWarning,
             stacklevel=callers_level(),
         )

@@ -255,7 +255,7 @@ def simulate_prescribed(
     if robot.model.is_constrained:
         if q0 is not None or v0 is not None:
             raise UnsupportedError(
-                f"robot {robot.name!r} has closed loops, so where its other joints are follows from the motion: leave "
+                f"robot {robot.name!r} has closed loops, so the motion determines its other joints: leave "
                 "q0 and v0 out, or give kinetree.simulate(..., prescribed=...) a whole state"
             )
         return simulate(robot, time=time, prescribed=given, **options)
@@ -349,8 +349,8 @@ class Simulator(SimulationOptions):
         if batch and self.integrator in ADAPTIVE:
             fixed = ", ".join(FIXED)
             raise OptionError(
-                f"a batch is simulated with a fixed step, and {self.integrator!r} chooses its own: say "
-                f"integrator='rk4', step=1e-3, or another of {fixed}"
+                f"a batch is simulated with a fixed step, and {self.integrator!r} chooses "
+                f"its own: use integrator='rk4', step=1e-3, or another of {fixed}"
             )
         state = tuple(np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, v, equation.system.initial_z()))
         wanted = BATCH_SAMPLES if batch and samples is None else samples

@@ -26,11 +26,11 @@ def runaway(place: int, speed: float, equation: Equation) -> Message:
 
     if find_sampled(equation.system.controller) is not None:
         return Message(said, ", and ", UNSTABLE_SAMPLES)
-    return Message(said, "; the controller makes the robot unstable: see to signs and gains")
+    return Message(said, "; the controller makes the robot unstable: check signs and gains")
 
 
 UNSTABLE_SAMPLES = (
-    "the sampled controller may be what is unstable: a velocity gain kd on an inertia m wants a period well below "
+    "the sampled controller may be the cause: a velocity gain kd on an inertia m needs a period well below "
     "2 m / kd, and a delay makes that worse"
 )
 

@@ -82,7 +82,7 @@ class WatchedEvents:
         except (TypeError, ValueError, OverflowError):
             raise Fault(f"event {event.name!r} returned {value!r}, which is not a number", t) from None
         if math.isnan(number):
-            raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
+            raise Fault(f"event {event.name!r} returned NaN, so a zero crossing cannot be detected", t)
         return number
 
     def _values(self, t: float, state: State) -> list[float]:

@@ -360,7 +360,7 @@ def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
             raise OptionError(f"{next(iter(given))} is for a controller in discrete time: give its sample time, too")
         return law
     if law is None:
-        raise OptionError("a sample time is of no use without a controller")
+        raise OptionError("a sample time has no effect without a controller")
     if "seed" in given and "noise" not in given:
         raise OptionError("seed is for noise: give its size, too")
     if "noise" in given:

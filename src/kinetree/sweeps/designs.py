@@ -132,7 +132,7 @@ class DrawnDesign(Design):
             raise OptionError(f"seed must be a whole number from 0, not {seed!r}")
         if how == "sobol" and draws & (draws - 1):
             near = 1 << max(0, int(draws).bit_length() - 1)
-            raise OptionError(f"a Sobol sequence has a power of two of draws: {near} or {2 * near}, not {draws}")
+            raise OptionError(f"a Sobol sequence needs a power of two draws: {near} or {2 * near}, not {draws}")
         self.values = {
             name: x if isinstance(x, DISTRIBUTIONS) else _axis(name, x) for name, x in values.items()
         }  # fmt: skip
@@ -294,7 +294,7 @@ def _numbers(name: str, given: Any) -> Array:
     except (TypeError, ValueError, OverflowError):
         raise OptionError(f"values of parameter {name!r} must be numbers, got {given!r}") from None
     if numbers.ndim != 1:
-        raise ShapeError(f"values of parameter {name!r} are one after the other, shape (n,), not {numbers.shape}")
+        raise ShapeError(f"values of parameter {name!r} must be a list, shape (n,), not {numbers.shape}")
     return np.asarray(numbers, dtype=float)
 
 

@@ -70,7 +70,7 @@ def differentiated_table(
         raise _fault(parts, rows, bad, lost or not_increasing(times[bad - 1], times[bad]))
     times, q = times[~again], q[~again]
     if doubt := doubtful_steps(float(np.median(np.diff(times))) if len(times) > 1 else 0.0):
-        warnings.warn(f"{path}: {doubt}. Times are taken in s", ModelWarning, stacklevel=callers_level())
+        warnings.warn(f"{path}: {doubt}. Times are taken in seconds", ModelWarning, stacklevel=callers_level())
     joints = list(fewer["q"]) if source.fewer and fewer is not None else None
     found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
     remark = _remark(found, cutoff, joints or robot.v_names)
@@ -90,7 +90,9 @@ def _remark(found: DifferentiatedMotion, cutoff: float | None, names: Sequence[s
         spacing = "" if found.is_even else " (samples were interpolated on even times)"
         return f"positions filtered at {cutoff:.3g} Hz and differentiated{spacing}"
     together = (
-        "" if found.averaged == 1 else f"; {found.averaged} samples at a time were averaged, as they share their noise"
+        ""
+        if found.averaged == 1
+        else f"; {found.averaged} samples at a time were averaged, their noise being correlated"
     )
     middle, ends, length = found.uncertainty()
     worst = int(np.argmax(ends))

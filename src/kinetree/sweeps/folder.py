@@ -35,7 +35,7 @@ def part_file(folder: Path, number: int) -> Path:
 def refuse_used(folder: Path, holds: str) -> None:
     """Refuse a folder that holds something else, or a path that is not a folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError(f"{folder} is there and holds {holds}: give an empty or a new folder")
+        raise OutputError(f"{folder} exists and holds {holds}: give an empty or a new folder")
 
 
 def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
@@ -104,7 +104,7 @@ class SweepFolder:
             raise OptionError(f"{self.path} holds a sweep already: give another folder, or resume it")
         if known.design != manifest.design:
             change = (
-                f"{known.title}; asked for now: {manifest.title}"
+                f"{known.title}; requested now: {manifest.title}"
                 if known.title != manifest.title
                 else f"{known.title} as now, with other values or distributions"
             )
@@ -113,8 +113,8 @@ class SweepFolder:
             )
         if known.study != manifest.study:
             raise OptionError(
-                f"{self.path} holds a sweep of another study: {known.label!r} was another one, or has been changed "
-                "since; give another folder, or remove this one"
+                f"{self.path} holds a sweep of another study: {known.label!r} was different, or "
+                "has changed since; give another folder, or remove this one"
             )
         return known
 
@@ -130,7 +130,7 @@ class SweepFolder:
         try:
             known = Manifest(**json.loads(place.read_text(encoding="utf-8")))
         except (TypeError, ValueError, OSError) as problem:
-            raise FileFormatError(f"this does not say which sweep it is of ({problem})", str(place)) from None
+            raise FileFormatError(f"this does not describe a sweep ({problem})", str(place)) from None
         if known.version != VERSION:
             raise FileFormatError(f"only version {VERSION} of the format is understood", str(place))
         return known

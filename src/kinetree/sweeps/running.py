@@ -116,7 +116,7 @@ def sweep(
     array([5.])
     """
     if draws is None and "samples" in options and (callable(study) or design or has_distributions(parameters)):
-        said = "samples= of sweep is now draws=; the former name goes with release 0.3"
+        said = "samples= of sweep is now draws=; the former name will be removed in 0.3"
         warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
         draws = options.pop("samples")
     if options:
@@ -282,7 +282,7 @@ def pickled(study: SweepStudy) -> bytes | None:
             return bytes(cloudpickle.dumps(study))
     except Exception as problem:  # one of the user's own classes, or cloudpickle is missing: kinetree[sweep] has it
         warnings.warn(
-            f"the study cannot be sent to other processes ({problem}): all is done in this one",
+            f"the study cannot be sent to other processes ({problem}): everything runs in this one",
             SpeedWarning,
             stacklevel=callers_level(),
         )

@@ -115,7 +115,7 @@ class Forces(_OfRobot):
         self.q_guess = None if q_guess is None else np.asarray(q_guess, dtype=float)
         self.time, self.states = self._sampled(motion, span, whole_number(samples, "samples", 2, MOST_TIMES))
         if friction and self.robot.loops is not None:
-            raise UnsupportedError("friction of mechanisms is not counted in a sweep of forces: leave it out")
+            raise UnsupportedError("friction of mechanisms is not included in a sweep of forces: leave it out")
 
     def _sampled(self, motion: Any, span: Any, samples: int) -> tuple[Array, tuple[Array, ...]]:
         closed = self.robot.loops is not None
@@ -327,7 +327,7 @@ def _warn_of_few_samples(record: Record) -> None:
         what = f"{record.v_names[worst]!r} {turns}"
         warnings.warn(
             f"each simulation has {len(record.time)} samples, {between:.3g} s apart, between which {what}: peaks, "
-            "means and functions of the record do not see what is between; samples=1001, say, gives more",
+            "means and functions of the record miss what is in between; samples=1001 gives more",
             KinetreeWarning,
             stacklevel=2,
         )

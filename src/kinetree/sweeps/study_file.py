@@ -110,12 +110,12 @@ class _SweepReader(StudyReader):
         """Read all of it."""
         if "sweep" not in self.top:
             raise self.error(
-                "there is no part 'sweep' in this study: it says what varies; 'kinetree new' shows one", self.root
+                "there is no section 'sweep' in this study, which says what varies; 'kinetree new' shows one", self.root
             )
         node = self.top["sweep"]
         fields = self.fields(node, "sweep", (*SWEEP_KEYS, "samples"), required=("outputs",))
         if "samples" in fields and "draws" not in fields:
-            said = "'samples' of a sweep is now 'draws' in study files; the former name goes with release 0.3"
+            said = "'samples' of a sweep is now 'draws' in study files; the former name will be removed in 0.3"
             warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
             fields["draws"] = fields.pop("samples")
         outputs = [self.text(x, "an output") for x in self.items(fields["outputs"], "outputs")]

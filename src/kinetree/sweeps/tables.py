@@ -156,7 +156,7 @@ def over_table(
             raise OptionError(f"{target} is the motion itself: give another file to write")
         rows, skipped = made.into_file(place, target, progress), 0
     elif target.suffix:
-        raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
+        raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder (no extension), not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
     if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
@@ -309,13 +309,13 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
     arrow = need_pyarrow()
     for path in paths:
         if path.suffix.lower() != ".parquet":
-            raise OptionError(f"into a folder goes what is in Parquet files; give a file to write for {path.name}")
+            raise OptionError(f"only Parquet files can go into a folder; give a file to write for {path.name}")
         if not path.is_file():
             raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
         try:
             head = arrow.parquet.read_metadata(path)
         except (arrow.ArrowException, OSError) as problem:
-            raise OptionError(f"{path} is no Parquet file ({problem})") from None
+            raise OptionError(f"{path} is not a Parquet file ({problem})") from None
         groups: list[int] = []
         rows = 0
         for k in range(head.num_row_groups):

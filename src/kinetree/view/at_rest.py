@@ -49,7 +49,7 @@ def at_rest(robot: Robot, q: Array) -> dict[str, Any]:
     found["holding"] = [[robot.v_names[k], _plain(forces[k]), robot.tau_units[k]] for k in range(robot.nv) if driven[k]]
     if moving:
         shown = ", ".join(moving[:4]) + (", ..." if len(moving) > 4 else "")
-        found["note"] = f"It does not stay so by itself: nothing drives {shown}."
+        found["note"] = f"It does not stay in this pose: nothing drives {shown}."
     return found
 
 

@@ -60,7 +60,7 @@ class BrowserError(KinetreeError, RuntimeError):
 def find_browser() -> str:
     """Find a Chromium, or raise an error that says what to install."""
     if sys.platform == "win32":
-        raise OptionError("pictures and films are drawn on Linux and macOS; recordings are made on Windows, too")
+        raise OptionError("pictures and videos can be drawn on Linux and macOS; recordings also on Windows")
     chosen = os.environ.get(VARIABLE)
     if chosen:
         found = shutil.which(chosen)
@@ -114,7 +114,7 @@ class Browser:
             words = self.said.read_text(errors="replace").strip().splitlines()
             raise BrowserError(
                 f"{self.program} ended with code {self.process.returncode}: "
-                + ("\n".join(words[-5:]) or "it said nothing")
+                + ("\n".join(words[-5:]) or "it printed nothing")
             )
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class Browser:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=5.0)
             self.check_alive()
-            raise BrowserError(f"the browser does not answer any more, when asked for {method}") from None
+            raise BrowserError(f"the browser no longer responds, when asked for {method}") from None
         if "error" in answer:
             raise BrowserError(f"the browser refused {method}: {answer['error'].get('message')}")
         return dict(answer["result"])

@@ -104,13 +104,13 @@ def check_size(size: Any, even: bool = False) -> tuple[int, int]:
     if not (16 <= width <= LARGEST and 16 <= height <= LARGEST):
         raise OptionError(f"width and height must be from 16 to {LARGEST} pixels, not {width} and {height}")
     if even and (width % 2 or height % 2):
-        raise OptionError(f"films have an even number of pixels each way, not {width} by {height}")
+        raise OptionError(f"videos have an even number of pixels each way, not {width} by {height}")
     return width, height
 
 
 def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
     """Check, before anything is drawn, that a path has one of the endings and is in a folder that exists."""
-    chosen = as_path(path, "a picture, film or page")
+    chosen = as_path(path, "a picture, video or page")
     if chosen.suffix.lower() not in endings:
         raise OptionError(f"{what} are written as {', '.join(endings)}, not as {chosen.name!r}")
     if not is_folder(chosen.parent):
@@ -143,7 +143,7 @@ class Film:
         try:
             from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
         except ImportError:
-            raise OptionError("films need the package imageio-ffmpeg: pip install 'kinetree[view]'") from None
+            raise OptionError("videos need the package imageio-ffmpeg: pip install 'kinetree[view]'") from None
         given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:g}", "-i", "-"]
         made = CODECS[path.suffix.lower()]
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the film is
@@ -165,7 +165,7 @@ class Film:
         words = self.said.read().decode(errors="replace").strip()
         self.said.close()
         if problem is None and code != 0:
-            raise OutputError(f"the film could not be made (ffmpeg ended with code {code}): {words}")
+            raise OutputError(f"the video could not be made (ffmpeg ended with code {code}): {words}")
 
     @property
     def _pipe(self) -> IO[bytes]:

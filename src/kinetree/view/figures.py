@@ -128,7 +128,7 @@ def _warn(problems: list[str], file: Any) -> None:
         listed = "\n".join(f"  {p}" for p in problems[:10])
         more = f"\n  and {len(problems) - 10} more" if len(problems) > 10 else ""
         warnings.warn(
-            f"{file}: {len(problems)} things cannot be drawn as the file wants; bodies left bare are drawn from "
+            f"{file}: {len(problems)} things cannot be drawn as in the file; bodies without shapes are drawn from "
             f"their joints and inertia:\n{listed}{more}",
             ModelWarning,
             stacklevel=callers_level(),

@@ -112,7 +112,7 @@ class Look:
 def format_of(path: Path) -> str:
     """Return ``"urdf"``, ``"mjcf"``, or None for a file without visual shapes."""
     if not path.is_file():
-        raise RobotFileNotFoundError(f"no robot file {str(path)!r} to take looks from")
+        raise RobotFileNotFoundError(f"no robot file {str(path)!r} to read shapes from")
     suffix = path.suffix.lower()
     if suffix in (".xml", ".mjcf"):
         return {"robot": "urdf", "mujoco": "mjcf"}.get(xml.parse(path.read_bytes(), str(path)).tag, "")

@@ -173,7 +173,7 @@ def _refuse_nothing(robot: Robot, track: Track) -> None:
         name = robot.q_names[int(np.argmin(np.isfinite(track.q[k])))]
         warnings.warn(
             f"{int((~known).sum())} of {len(track)} samples of the motion are not numbers, the first at t = "
-            f"{track.time[k]:g} s (sample {k}, {name!r}): what they move is not drawn then",
+            f"{track.time[k]:g} s (sample {k}, {name!r}): the bodies that they move are not drawn then",
             ModelWarning,
             stacklevel=callers_level(),
         )

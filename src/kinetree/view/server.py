@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             news = json.loads(said)
             if not isinstance(news, dict):
-                raise ValueError("it is no object")
+                raise ValueError("it is not an object")
         except (ValueError, RecursionError) as problem:
             self._answer(HTTPStatus.BAD_REQUEST, {"message": f"the message cannot be read: {problem}"})
             return
@@ -259,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         waiting = owner.join(page)
         if waiting is None:
-            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, {"message": f"{MOST_PAGES} pages show this robot already"})
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, {"message": f"{MOST_PAGES} pages already show this robot"})
             return
         self.send_response(HTTPStatus.OK)
         for name, value in (

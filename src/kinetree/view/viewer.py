@@ -39,7 +39,7 @@ PORT = 8080
 SWITCHES = {
     "ground": "the ground",
     "joints": "marks at the joints",
-    "follow": "the camera goes along with the robot",
+    "follow": "the camera follows the robot",
     "forces": "arrows of contact forces and pushes",
     "frames": "axes of bodies and frames",
     "axes": "axes of the joints",

@@ -67,7 +67,7 @@ def test_directions_that_rows_do_not_tell_keep_the_prior():
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(kt.IdentificationError, match="4 rows cannot tell 5"):
+    with pytest.raises(kt.IdentificationError, match="4 rows cannot determine 5"):
         estimate(Y[:2], (Y @ X)[:2])
     with pytest.raises(kt.UnknownNameError, match="weighted"):
         estimate(Y, Y @ X, "weigted")

@@ -100,6 +100,6 @@ def test_what_is_said():
     with pytest.raises(kt.SimulationError, match=r"bdf remembers several steps.*drift='projection'"):
         kt.simulate(robot, q, time=0.1, integrator="bdf", prescribed={"crank_joint": lambda t: q[0] + t})
     tree = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
-    with pytest.raises(kt.OptionError, match="no drift to hold"):
+    with pytest.raises(kt.OptionError, match="no drift to correct"):
         kt.simulate(tree, [0.1], time=0.1, drift="baumgarte")
     assert kt.simulate(robot, q, time=0.01, samples=2).info["drift"] == "projection"

@@ -159,7 +159,7 @@ def test_a_start_beside_a_driven_loop_is_refused_or_moved():
         (lambda t: None, "returned None, which is not a number"),
         (lambda t: "a", "returned 'a', which is not a number"),
         (lambda t: [t, t], "returned 2 numbers, not 1"),
-        (lambda t: t / 0.0, "has no value"),
+        (lambda t: t / 0.0, "cannot be evaluated"),
         (lambda t: float("nan") * t, "begins at t = 0 s with position, velocity and acceleration nan"),
     ],
 )

@@ -501,7 +501,7 @@ def test_places_where_nothing_can_be_written(record, tmp_path):
 
 
 def test_what_a_file_cannot_hold_is_refused(record, tmp_path):
-    with pytest.raises(kt.UnsupportedError, match="'info' holds what a file cannot"):
+    with pytest.raises(kt.UnsupportedError, match="'info' holds what files cannot"):
         replace(record, info=record.info | {"mine": {1, 2}}).save(tmp_path / "r.npz")
     assert not list(tmp_path.iterdir())
 

@@ -271,7 +271,7 @@ def test_worlds_that_are_lost_have_no_derivatives_and_others_do():
     [
         (lambda w: w.step_with_derivatives([0.0], parameters=["mass"]), kt.UnknownNameError, "motor_strength"),
         (lambda w: w.transition([0.0], [0.0]), kt.ShapeError, r"\(\.\.\., 2\)"),
-        (lambda w: w.transition(np.zeros((3, 2)), np.zeros((4, 1))), kt.ShapeError, "do not go together"),
+        (lambda w: w.transition(np.zeros((3, 2)), np.zeros((4, 1))), kt.ShapeError, "do not fit together"),
         (lambda w: w.rollout([1.0]), kt.ShapeError, r"\(steps, 2, 1\)"),
         (lambda w: w.rollout(lambda k, state: [0.0]), kt.OptionError, "steps="),
         (lambda w: w.rollout(np.zeros((3, 1))).gradient(rewards=1.0), kt.OptionError, "no reward"),

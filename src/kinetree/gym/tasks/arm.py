@@ -49,4 +49,4 @@ def world(**options: Any) -> World:
     )  # fmt: skip
 
 
-TASK = Task("an arm reaches for a place", world, 0.8, START, 2.0)
+TASK = Task("an arm reaches for a target", world, 0.8, START, 2.0)

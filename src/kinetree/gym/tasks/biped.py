@@ -67,4 +67,4 @@ def _height(robot: Any) -> int:
     return int(np.argmax(rises))
 
 
-TASK = Task("a biped walks as fast as it is told", world, 0.5, STANDING, 10.0)
+TASK = Task("a biped walks at a commanded speed", world, 0.5, STANDING, 10.0)

@@ -84,4 +84,4 @@ def world(**options: Any) -> World:
     )  # fmt: skip
 
 
-TASK = Task("a leg with a closed loop lifts its trunk as high as it is told", world, 0.6, [-OUT, OUT], 3.0)
+TASK = Task("a leg with a closed loop lifts its trunk to a commanded height", world, 0.6, [-OUT, OUT], 3.0)

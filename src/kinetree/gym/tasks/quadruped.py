@@ -68,4 +68,4 @@ def world(**options: Any) -> World:
     )  # fmt: skip
 
 
-TASK = Task("a quadruped walks as fast as it is told", world, 0.4, STANDING, 10.0)
+TASK = Task("a quadruped walks at a commanded speed", world, 0.4, STANDING, 10.0)

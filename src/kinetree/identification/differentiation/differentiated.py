@@ -119,8 +119,8 @@ def differentiated(
     if steps.max() > tuned.UNEVEN * step:
         at = int(np.argmax(steps))
         raise OptionError(
-            f"there is a pause of {steps[at]:.4g} s after t = {known[at]:.10g} s, where samples are {step:.4g} s apart "
-            "otherwise: nobody knows what happened in between. Part the data there"
+            f"there is a pause of {steps[at]:.4g} s after t = {known[at]:.10g} s, where samples are otherwise "
+            f"{step:.4g} s apart: what happened in between is unknown. Split the data there"
         )
     if not np.ptp(positions[good], axis=0).any():
         raise OptionError("no joint moves: all samples are the same, and there is nothing to differentiate")

@@ -62,8 +62,8 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     if found:
         words, share, before = found
         return [
-            f"with {words} the model leaves {100 * share:.2g} % of the forces instead of {100 * before:.2g} %: columns "
-            "are probably mixed up, or joints turn the other way, or from another zero, than in the file"
+            f"with {words} the model leaves {100 * share:.2g} % of the forces unexplained instead of "
+            f"{100 * before:.2g} %: columns are probably mixed up, or joints have another sign or zero than in the file"
         ]
     before = judge.by_file(judge.same)
     if not before > tuned.MIXED_UP:
@@ -73,8 +73,8 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
         return []
     words, share, _ = found
     return [
-        f"with {words} the file's masses leave {100 * share:.2g} % of the forces instead of {100 * before:.2g} %, and "
-        "the fit cannot tell: the joint's zero is probably another one than in the file"
+        f"with {words} the file's masses leave {100 * share:.2g} % of the forces unexplained instead of "
+        f"{100 * before:.2g} %, and the fit cannot tell: the joint's zero probably differs from the file's"
     ]
 
 
@@ -132,8 +132,8 @@ class _Judge:
         found: dict[str, Change] = {}
         for i, name in enumerate(self.robot.v_names):
             other = np.where(self.same.order == i, -1.0, 1.0)
-            found[f"positions of {name} of the other sign"] = self.same._replace(sign=other)
-            found[f"forces of {name} of the other sign"] = self.same._replace(force=self.same.force * other)
+            found[f"positions of {name} with the opposite sign"] = self.same._replace(sign=other)
+            found[f"forces of {name} with the opposite sign"] = self.same._replace(force=self.same.force * other)
         return found
 
     def zeros(self) -> dict[str, Change]:

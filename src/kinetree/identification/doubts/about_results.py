@@ -41,20 +41,20 @@ def doubts(
         )
     if still:
         whose = "moves: its" if len(still) == 1 else "move: their"
-        words.append(f"{', '.join(still)} hardly {whose} friction cannot be estimated and stays as it was")
+        words.append(f"{', '.join(still)} hardly {whose} friction cannot be estimated and stays unchanged")
     if found.untold:
-        stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
-        words.append(f"this motion does not tell {_some(found.untold)}; {stays}")
+        stays = "it stays unchanged" if len(found.untold) == 1 else "they stay unchanged"
+        words.append(f"this motion does not determine {_some(found.untold)}; {stays}")
     if len(found.poor) > tuned.MOSTLY * len(found):
         words.append(
             f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
-            f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and the robot will err on "
-            f"others. {_more_telling(found)}"
+            f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and other motions will "
+            f"be predicted poorly. {_more_telling(found)}"
         )
     if not found.physical:
         words.append(
-            "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break "
-            "the triangle inequality): give consistent='barrier' for ones that are"
+            "the parameters are physically impossible (masses, inertias or friction are negative, or inertias break "
+            "the triangle inequality): give consistent='barrier' for possible ones"
         )
     return words
 
@@ -62,7 +62,7 @@ def doubts(
 def _more_telling(found: Identified) -> str:
     """Advise how to record motions from which more can be identified."""
     if can_be_excited(found.given):
-        return "kt.exciting_motion finds motions that tell more"
+        return "kt.exciting_motion finds more informative motions"
     return "Let it move faster and further, in many postures, with all joints at once"
 
 
@@ -151,7 +151,7 @@ def _units(found: Identified, before: Array) -> list[str]:
     if not backwards:
         return []
     return [
-        f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "
+        f"the forces of {', '.join(backwards)} are opposite to what the bodies need: their sign is probably wrong "
         "(gains={joint: -1} turns a force around)"
     ]
 

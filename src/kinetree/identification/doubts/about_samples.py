@@ -87,7 +87,7 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
     if not found:
         return []
     return [
-        f"{data.name}: {found}. Everything is taken in rad, m and s, unless columns say otherwise, as 'q_elbow [deg]' "
+        f"{data.name}: {found}. All values are taken in rad, m and s, unless columns say otherwise, as 'q_elbow [deg]' "
         "and 't [ms]' do"
     ]
 
@@ -123,7 +123,7 @@ def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
             )
             words.append(
                 f"{data.name}: the position of {robot.q_names[k]} does not change from {begin:.4g} s to {end:.4g} s "
-                f"and then {then}: an encoder that hung? Leave out these rows"
+                f"and then {then}: did an encoder get stuck? Leave these rows out"
             )
     return words
 

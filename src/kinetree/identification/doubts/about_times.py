@@ -31,10 +31,10 @@ def of_shortness(prepared: Prepared, lasts: float) -> str:
     if not turns or np.median(turns) >= tuned.LEAST_TURNS:
         return ""
     half = int(np.median(turns))
-    often = {0: "never turn back", 1: "turn back once at most"}.get(half, f"turn back {half} times at most")
+    often = {0: "never reverse", 1: "reverse once at most"}.get(half, f"reverse {half} times at most")
     return (
         f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: half of the joints "
-        f"{often}. Measure until every joint has gone both ways several times, fast and slowly; nothing found here "
+        f"{often}. Measure until every joint has moved both ways several times, fast and slowly; nothing found here "
         "should be trusted"
     )
 

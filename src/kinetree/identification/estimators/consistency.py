@@ -260,8 +260,8 @@ def by_semidefinite_program(problem: ConsistentFit) -> Array:
 
 
 _NOT_FOUND = (
-    "no physically consistent parameters were found: what the data ask for is far from possible. The forces may have "
-    "the wrong sign or unit, see what consistent=None says; else give another pull_weight"
+    "no physically consistent parameters were found: the best fit to the data is far from possible. The forces may "
+    "have the wrong sign or unit, see the result of consistent=None; otherwise give another pull_weight"
 )
 _FAILED = "the semidefinite program has no solution that Clarabel can find"
 _INSTEAD = "try consistent='barrier' or 'log_cholesky', or another pull_weight"
@@ -273,7 +273,7 @@ def _cvxpy() -> Any:
     except ImportError:
         raise OptionError(
             "consistent='sdp' needs the packages cvxpy and clarabel: pip install 'kinetree[identification]'; "
-            "consistent='barrier' does without"
+            "consistent='barrier' works without them"
         ) from None
     return cvxpy
 

@@ -72,7 +72,7 @@ def estimate(
     alive = np.ones((n, r)) if counted is None else counted.astype(float)
     rows = int(alive.sum())
     if rows <= p:
-        raise IdentificationError(f"{rows} rows cannot tell {p} parameters: measure longer, or filter less")
+        raise IdentificationError(f"{rows} rows cannot determine {p} parameters: measure longer, or filter less")
     force = tau if prior is None else tau - y @ prior
     size = np.sqrt(np.mean(force.reshape(-1, n, r) ** 2, axis=(0, 1)))
     size = np.where(size > 0.0, size, 1.0)

@@ -73,7 +73,7 @@ class ControlledRun:
         if begin < first - 1e-9 or end > last + 1e-9:
             raise OptionError(
                 f"the controller's trajectory is from {first:g} to {last:g} s and the data from {begin:g} to {end:g} "
-                "s: times of both must be the same clock's"
+                "s: both must use the same clock"
             )
 
     @cached_property
@@ -196,8 +196,8 @@ class ControlledRun:
         if not count <= tuned.MOST_SUBSTEPS:
             raise IdentificationError(
                 f"the simulated robot with its controller is too stiff for the data's step of {1e3 * step:.3g} ms (its "
-                f"fastest rate is {fastest:.3g} per second): are the controller's gains those at the joints? A light "
-                "last body does so, too: resample the data, or give fixed= for it"
+                f"fastest rate is {fastest:.3g} per second): are the controller's gains those at the joints? A "
+                "light last body also causes this: resample the data, or give fixed= for it"
             )
         return max(1, int(count))
 

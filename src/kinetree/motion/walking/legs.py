@@ -102,7 +102,7 @@ class Gait:
         if not math.isclose(self.stride, -2.0 * self.start, rel_tol=1e-9):
             raise OptionError(
                 f"the hip travels {-2.0 * self.start:g} m in a step and the foot lands after {self.stride:g} m: "
-                "steps only go on if stride = -2 start"
+                "steps repeat only if stride = -2 start"
             )
         if self.side < 0:
             raise OptionError(f"side is a distance, not {self.side!r}; which side it is follows from the leg")

@@ -155,7 +155,7 @@ class Platform(PlatformPositions):
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
-            raise StateError(f"{message}{where}: {np.linalg.norm(off[lane]):.3g} of it remain")
+            raise StateError(f"{message}{where}: a residual of {np.linalg.norm(off[lane]):.3g} remains")
 
     def accelerations_for(self, q: ArrayLike, v: ArrayLike, rate: ArrayLike) -> Array:
         """Return accelerations of all joints, (..., nv), from the rate of the platform's twist.
@@ -179,7 +179,7 @@ class Platform(PlatformPositions):
         moving = m.acceleration(state, v, along, self.frame, "aligned", classical=True)
         left = wanted - moving[..., 0 if self.orientation else 3 :]
         a = along + (n @ rank.least_squares(jacobian @ n, left[..., None]))[..., 0]
-        self._refuse((jacobian @ (a - along)[..., None])[..., 0] - left, left, "the platform cannot be accelerated so")
+        self._refuse((jacobian @ (a - along)[..., None])[..., 0] - left, left, "the platform cannot accelerate so")
         return np.asarray(a)
 
     def requirements(
@@ -263,7 +263,7 @@ class Platform(PlatformPositions):
         if state.ndim != 1:
             raise OptionError("singularities takes one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
-            raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
+            raise StateError("the configuration holds NaN or infinity, so it cannot be analyzed")
         maps = self._maps(state)
         here = analyze(maps, tolerance)
         near = [self._maps(x) for x in self._nearby(state, here.allowed)]

@@ -64,15 +64,15 @@ def chosen_holding(robot: Robot, options: SimulationOptions, driven: BoundMotion
     """Check the options about constraints, and which constraints are driven; return how they are maintained."""
     if not isinstance(options.drift, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(
-            f"robot {robot.name!r} has no closed loops and nothing is prescribed: there is no drift to hold"
+            f"robot {robot.name!r} has no closed loops and nothing is prescribed, so there is no drift to correct"
         )
     if options.integrator == VARIATIONAL and driven:
         raise OptionError(
-            Message("the variational integrator has no prescribed motions: use ", Setting("integrator", "rk4"))
+            Message("the variational integrator takes no prescribed motions: use ", Setting("integrator", "rk4"))
         )
     holding = Holding(driven, options.drift, options.spectral_radius)
     if varied.places and not holding.is_usual:
         raise UnsupportedError(
-            "parameters are varied only where loops are held by projection and no motion is prescribed by name"
+            "parameters can be varied only if loops are kept closed by projection and no motion is prescribed by name"
         )
     return holding

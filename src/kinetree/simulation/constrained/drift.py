@@ -79,5 +79,5 @@ def chosen_drift(given: Any) -> Drift:
     if isinstance(given, type) and issubclass(given, Drift):
         raise OptionError(f"drift is the class {given.__name__} itself: make one, {given.__name__}(...)")
     if not isinstance(given, str) or given not in CHOICES:
-        raise UnknownNameError("way to hold drift", given, CHOICES)
+        raise UnknownNameError("way to correct drift", given, CHOICES)
     return CHOICES[given]()

@@ -104,8 +104,8 @@ def refuse_large(robot: Robot) -> None:
     """Refuse robots for which only the usual way works: large ones, and those without inertia."""
     if not unrolls(robot):
         raise UnsupportedError(
-            f"robot {robot.name!r} has {counted(len(robot.model.bodies), 'body', 'bodies')}: prescribed motions and "
-            "ways to hold drift other than projection are for smaller ones"
+            f"robot {robot.name!r} has {counted(len(robot.model.bodies), 'body', 'bodies')}: prescribed motions "
+            "and ways to correct drift other than projection are for smaller robots"
         )
     robot.tree.evaluator.check_pivots()
 
@@ -176,7 +176,7 @@ class Hold:
         names = self.prescribed.names
         clash = "" if lost else self._clash(shares, bound, t)
         if lost or not len(bound):
-            tied = f"{', '.join(names)} cannot all be had"
+            tied = f"{', '.join(names)} cannot all be satisfied"
         elif len(bound) == 1:
             tied = f"{names[bound[0]]} cannot move at all"
         else:

@@ -51,7 +51,7 @@ class ScipyStepper(Stepper):
         self.holds = equation.hold is not None and equation.hold.drift.after_steps
         """Whether a step ends elsewhere than the integrator says."""
         if self.holds and name in ("bdf", "sundials"):
-            several = f"{name} remembers several steps, between which constraints cannot be held by "
+            several = f"{name} remembers several steps, between which constraints cannot be corrected by "
             raise UnsupportedError(
                 Message(
                     several, Setting("drift", equation.holding.drift.name), ": use ", Setting("integrator", "radau")
@@ -220,9 +220,7 @@ class ScipyStepper(Stepper):
                 Setting("integrator", "radau", "bdf"),
                 "), or the motion or a force grows without bound",
             )
-        return (
-            f"{self.name} cannot continue ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
-        )
+        return f"{self.name} cannot continue ({(complaint or 'failed').rstrip('.')}): a motion or force has no bound"
 
     def _fastest(self) -> str | None:
         """Return the joint with the largest acceleration, where a problem is most likely."""
@@ -282,6 +280,6 @@ def _sundials(rate: Any, t: float, y: Array, end: float, rtol: float, atol: floa
     except ImportError:
         raise OptionError(
             "integrator 'sundials' needs the package scikit-sundae: pip install 'kinetree[sundials]'; "
-            "'radau' and 'bdf' need nothing more"
+            "'radau' and 'bdf' need no extra package"
         ) from None
     return CvodeSolver(rate, t, y, end, rtol=rtol, atol=atol, max_step=max_step)

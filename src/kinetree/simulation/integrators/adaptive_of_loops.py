@@ -213,7 +213,7 @@ class LoopStepper(ScipyStepper):
         if self._regularity() < NEARLY_SINGULAR:
             return Message(
                 f"{self.name} cannot continue: the loops of {self.equation.robot.name!r} are at a change point or a "
-                "dead center, where they lose a constraint and forces no longer decide about the motion; see "
+                "dead center, where they lose a constraint and forces no longer determine the motion; see "
                 "robot.mobility(q), or take a fixed step (",
                 Setting("integrator", "rk4"), ", ", Setting("step", ...), "), which may step over it",
             )  # fmt: skip

@@ -288,9 +288,9 @@ class FixedStepper(Stepper):
         except ClosureError as problem:
             raise Fault(
                 Message(
-                    f"the constraints of {self.equation.robot.name!r} cannot be held after this step ({problem}): "
-                    f"{h:g} s are too much for {self.name} to be stable here; take a smaller step, or an integrator "
-                    "for stiff problems, ",
+                    f"the constraints of {self.equation.robot.name!r} cannot be restored after this step "
+                    f"({problem}): {h:g} s is too long for {self.name} to be stable here; take a smaller step, or an "
+                    "integrator for stiff problems, ",
                     Setting("integrator", "radau"),
                 ),
                 t,

@@ -36,7 +36,7 @@ def require_shapes(arrays: Mapping[str, Array], energies: Mapping[str, Array]) -
     if time.ndim != 1 or not np.isfinite(time).all():
         raise NoRecordError("'time' must be one finite number for each sample")
     if q.ndim < 2:
-        raise NoRecordError(f"'q' has shape {q.shape}, without a place for both samples and coordinates")
+        raise NoRecordError(f"'q' has shape {q.shape}, which lacks an axis for samples or coordinates")
     sampled = (len(time), *q.shape[1:-1])
     wanted: dict[str, tuple[int | None, ...]] = {"q": (*sampled, q.shape[-1])}
     wanted |= dict.fromkeys(LIKE_V, (*sampled, v.shape[-1] if v.ndim else 0))
@@ -52,7 +52,7 @@ def _require_shape(name: str, array: Array, wanted: tuple[int | None, ...]) -> N
     fits = array.ndim == len(wanted) and all(w in (None, n) for n, w in zip(array.shape, wanted, strict=True))
     if not fits:
         shown = ", ".join("any" if w is None else str(w) for w in wanted)
-        raise NoRecordError(f"{name!r} has shape {array.shape}, and beside time and q it must have ({shown})")
+        raise NoRecordError(f"{name!r} has shape {array.shape}, and to fit time and q it must have ({shown})")
 
 
 def require_info(info: Any, status: Any, arrays: Mapping[str, Array]) -> None:

@@ -98,7 +98,7 @@ def _about(record: Record, in_words: bool = True) -> str:
     try:
         return json.dumps(about)
     except (TypeError, ValueError, RecursionError) as problem:
-        raise UnsupportedError(f"'info' holds what a file cannot ({problem}): leave text, numbers and lists") from None
+        raise UnsupportedError(f"'info' holds what files cannot ({problem}): keep text, numbers, lists") from None
 
 
 def _energies(record: Record) -> dict[str, Array]:

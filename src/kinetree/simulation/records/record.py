@@ -501,6 +501,6 @@ def _difference(given: list[str], own: list[str], record: Record) -> str:
     if given and same and any(name in own for name in given) and bool(more) != bool(fewer):
         joints = ", ".join(map(repr, more or fewer))
         where = "only in the record" if more else "not in the record"
-        follow = "load the robot as it was simulated (which joints follow others says "
+        follow = "load the robot as it was simulated (joints that follow others: "
         return Message(f"{joints} {where}; {follow}", Setting("mimic", ...), ")")
     return f"it is of another robot ({record.info.get('robot', 'unnamed')!r})"

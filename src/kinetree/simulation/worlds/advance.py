@@ -62,7 +62,7 @@ class Advance:
             self._new = np.empty_like(self._whole)
         elif single:
             raise UnsupportedError(
-                f"robot {equation.robot.name!r} is not stepped in machine code, so not in single precision"
+                f"robot {equation.robot.name!r} is not stepped in machine code, so single precision is not available"
             )
 
     @property

@@ -143,7 +143,7 @@ class WorldDerivatives:
             batch = np.broadcast_shapes(given.shape[:-1], action.shape[:-1], when.shape, own.shape[:-1])
         except ValueError:
             raise ShapeError(
-                f"states {given.shape}, actions {action.shape} and times {when.shape} do not go together in "
+                f"states {given.shape}, actions {action.shape} and times {when.shape} do not fit together in "
                 f"{len(self._numbers)} worlds"
             ) from None
         moved, numbers = self.moved(parameters), np.array(np.broadcast_to(own, (*batch, own.shape[-1])))
@@ -162,7 +162,7 @@ class WorldDerivatives:
         find: Callable[[int, Array], ArrayLike] = actions if callable(actions) else lambda k, _: given[k]
         given = np.zeros((0, 0)) if callable(actions) else np.asarray(actions)
         if callable(actions) and steps is None:
-            raise OptionError("a policy says nothing of how long a rollout is: give steps=...")
+            raise OptionError("a policy does not say how long a rollout is: give steps=...")
         if not callable(actions) and (given.ndim not in (2, 3) or steps not in (None, len(given))):
             batch, motors = len(self._numbers), len(self._command)
             raise ShapeError(f"actions must have shape (steps, {batch}, {motors}), got {given.shape}")

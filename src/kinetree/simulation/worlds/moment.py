@@ -78,7 +78,7 @@ class Moment:
         if len(found) == 1:
             return found[0]
         place = getattr(self.tree.joint(joint), f"{name}_slice")
-        numbers = f"{len(found)} numbers: m.{name}[{place.start}:{place.stop}] are its own" if found else "no numbers"
+        numbers = f"{len(found)} numbers: use m.{name}[{place.start}:{place.stop}]" if found else "no numbers"
         raise OptionError(f"joint {joint!r} has {numbers}")
 
     # ------------------------------------------------------------------ frames

@@ -54,7 +54,7 @@ class RandomStart:
             k = open_[0]
             raise StateError(
                 f"the loops of {self._robot.name!r} cannot be closed at the random start of world {lanes[k]} in "
-                f"episode {episodes[k]}, and of {open_.size - 1} more: draw q from nearer to the start"
+                f"episode {episodes[k]}, and in {open_.size - 1} others: draw q closer to the start"
             )
         return closed
 

@@ -108,7 +108,7 @@ def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
         if key not in OF_JOINTS:
             raise UnknownNameError("property of a joint", key, OF_JOINTS)
         if key not in PER_FREEDOM:
-            raise OptionError(f"{key} of joint {owner!r} is drawn for no world: choose among {', '.join(PER_FREEDOM)}")
+            raise OptionError(f"{key} of joint {owner!r} cannot be drawn: choose among {', '.join(PER_FREEDOM)}")
         return np.array(getattr(joint, key) or [0.0] * joint.nv, dtype=float)
     table = robot.parameters()
     if path[0] not in table.names:
@@ -140,11 +140,11 @@ def _checked(drawn: Drawn) -> Drawn:
             f"kinetree.Uniform({[0.0] * count}, {[1.0] * count}), or one with relative=True"
         )
     if drawn.name.rpartition(".")[2] == INERTIA and not given.relative:
-        raise OptionError(f"random {drawn.name} is drawn with relative=True only, so that it stays one that a body has")
+        raise OptionError(f"random {drawn.name} can only be drawn with relative=True, to stay possible for a body")
     extremes = [np.broadcast_to(x, (count,)) for x in alone]
     low = np.minimum(*extremes) * (drawn.nominal if given.relative and not vector else 1.0)
     if drawn.name == DELAY and np.max(extremes) > LONGEST_DELAY:
-        raise OptionError(f"a delay of {np.max(extremes):g} s: {LONGEST_DELAY:g} s are the most")
+        raise OptionError(f"a delay of {np.max(extremes):g} s is too long: {LONGEST_DELAY:g} s is the most")
     if drawn.name.rpartition(".")[2] == INERTIA and np.any(low <= 0.0):
         raise OptionError(f"random {drawn.name} may be multiplied by {low.min():g}: it must stay positive")
     if drawn.name.rpartition(".")[2] in NEVER_NEGATIVE and np.any(low < 0.0):
@@ -159,7 +159,7 @@ def merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
         if isinstance(content, dict):
             found[name] = merged(dict(found.get(name, {})), content)
         elif name in found:
-            raise OptionError(f"{name} is given both as a parameter and as a random one")
+            raise OptionError(f"{name} is given both as a parameter and as random")
         else:
             found[name] = content
     return found

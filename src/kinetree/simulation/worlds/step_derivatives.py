@@ -46,7 +46,7 @@ class StepDerivatives:
     ) -> None:
         if not equation.traceable:
             raise UnsupportedError(
-                f"steps of {equation.robot.name!r} are not machine code, and only that is differentiated"
+                f"steps of {equation.robot.name!r} are not machine code, and only machine code is differentiated"
             )
         self._equation, self._integrator, self._start = equation, integrator, start
         self._step, self._substeps, self._threads = step, substeps, threads

@@ -165,7 +165,7 @@ class World(ExplainsArguments):
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
         if precision == "single" and robot.model.is_constrained:
-            raise UnsupportedError("closed loops are not held closed in single precision: take double")
+            raise UnsupportedError("single precision does not keep loops closed: use double")
         self.robot = robot
         self.batch = whole_number(batch, "batch", least=1)
         self.substeps = whole_number(substeps, "substeps", least=1)

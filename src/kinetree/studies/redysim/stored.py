@@ -81,8 +81,7 @@ def why_not(stored: Stored, time: Array, state: Array) -> str:
     if np.nanmax(off, initial=0.0) > NEARLY * size:
         row, column = np.unravel_index(int(np.nanargmax(off)), off.shape)
         return (
-            f"statevar.dat is elsewhere by {off[row, column]:.2g} in column {column + 1} already at "
-            f"{stored.time[row]:g} s"
+            f"statevar.dat differs by {off[row, column]:.2g} in column {column + 1} already at {stored.time[row]:g} s"
         )
     return ""
 

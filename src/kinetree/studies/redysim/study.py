@@ -86,7 +86,7 @@ def _own_facts(system: Redysim, run: RedysimRun) -> list[Fact]:
         found = []
     tau = robot.inverse_dynamics(q, v, a)
     back = float(np.abs(robot.forward_dynamics(q, v, tau) - a).max()) / size
-    text = "forward dynamics with these forces gives the accelerations back; largest relative difference"
+    text = "forward dynamics with these forces reproduces the accelerations; largest relative difference"
     return [*found, Fact(text, 1e-6, back, relation="<")]
 
 
@@ -143,7 +143,7 @@ def _why(system: Redysim, run: RedysimRun, stored: Stored, name: str, off: float
     if run.record is None:
         return ""
     if not system.has_motion and name == "tor":
-        return "the motion is a spline through stored states, in the place of the encrypted trajectory.p"
+        return "the motion is a spline through stored states, in place of the encrypted trajectory.p"
     again = _finer(system)
     change = 0.0 if again is None else float(np.abs(again.q - run.record.q).max())
     if change < 0.1 * off:
@@ -185,14 +185,14 @@ def _figures(system: Redysim, run: RedysimRun, stored: Stored | None) -> dict[st
             _panel(label, names, "statevar", run, stored, range(first, first + 3))
             for label, first in (("base [m]", 0), ("base [rad]", 3))
         ]
-        found["base"] = Curves(run.time, base, "The base that floats.")
+        found["base"] = Curves(run.time, base, "The floating base.")
     kinds = {"rad": "torque [N m]", "m": "force [N]"}
     of = dict(zip([f"tau_{robot.v_names[k]}" for k in order.places], units, strict=True))
     torques = [
         _panel(kinds[unit], names, "tor", run, stored, [k for k, x in enumerate(names["tor"]) if of.get(x) == unit])
         for unit in dict.fromkeys(of[x] for x in names["tor"] if x in of)
     ]
-    found["torques"] = Curves(run.time, torques, "What the joints do.")
+    found["torques"] = Curves(run.time, torques, "The motion of the joints.")
     if run.energy is not None:
         panel = _panel("energy [J]", names, "envar", run, stored, range(run.energy.shape[1]))
         found["energy"] = Curves(run.time, [panel], "The energy balance.")

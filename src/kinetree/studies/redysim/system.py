@@ -132,7 +132,7 @@ class Redysim:
     def _without_motion(self) -> Message:
         """What to do if no file defines the motion of the joints."""
         if "trajectory" not in self.folder.encrypted():
-            return Message("there is no trajectory.m: what the joints are to do is not said")
+            return Message("there is no trajectory.m: the motion of the joints is not defined")
         return Message(
             "no stored states of this system are there to take the place of the encrypted trajectory.p: give a "
             "trajectory.m that can be read, ",
@@ -271,7 +271,9 @@ class Redysim:
         if self.folder.is_floating:
             return self._prescribed(options)
         if options:
-            raise OptionError(f"inverse dynamics on a fixed base integrates nothing: {', '.join(options)} is of no use")
+            raise OptionError(
+                f"inverse dynamics of a fixed base integrates nothing: {', '.join(options)} has no effect"
+            )
         return self._inverse()
 
     def _inverse(self) -> RedysimRun:

@@ -47,7 +47,7 @@ class MoreOutputs:
             tables["forces"] = {"time [s]": time, **self._shown(columns)}
             panel = PlotPanel(f"force [{self.units.label('N')}]",
                               [Curve(name, self.units.shown(x, "N")) for name, x in sizes.items()])  # fmt: skip
-            figures["joint-forces"] = Curves(time, [panel], "What each joint carries, bearing and motor together.")
+            figures["joint-forces"] = Curves(time, [panel], "Forces at each joint, of bearing and motor together.")
         if self.paths:
             paths = {name: robot.point_position(motion.q, *spot) for name, spot in self.paths.items()}
             columns = {f"{name}.{x} [m]": path[:, k] for name, path in paths.items() for k, x in enumerate("xyz")}
@@ -55,7 +55,7 @@ class MoreOutputs:
             flat = all(np.ptp(path[:, 2]) < 1e-9 for path in paths.values())
             seen = np.linspace(0, len(time) - 1, PHANTOMS).round().astype(int)
             figures["paths"] = Sketch(
-                robot, motion.q[seen], paths, "Where the points go.", PLANE if flat else OBLIQUE,
+                robot, motion.q[seen], paths, "Paths of the points.", PLANE if flat else OBLIQUE,
                 unit=self.units.label("m"),
             )  # fmt: skip
         return tables, figures

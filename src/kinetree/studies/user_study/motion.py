@@ -279,7 +279,7 @@ class MotionReader(NodeReader):
         times = np.linspace(0.0, span, SAMPLES)
         q, v, a = states(times)
         if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
-            raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
+            raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are different")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
         ground = named_systems.system(system).ground
         if ground is not None:  # without ground machines fall, and without the right start they stumble

@@ -32,7 +32,7 @@ EXPECTED = FactFile.beside(__file__)
 """Expectations of a file, by their keys."""
 
 NO_JOINT_FORCES = (
-    "Forces at joints are not written of a simulation with ground or force elements, whose pushes they would leave out."
+    "Forces at joints are not written for a simulation with ground or force elements, which they would not include."
 )
 
 QUICK = 0.25
@@ -168,8 +168,8 @@ class StudyPlan:
         moving += by_unit(rates, [f"{unit}/s" for unit in robot.v_units], robot.v_names, motion.v)
         forces = by_unit({"N m": "torque", "N": "force"}, robot.tau_units, robot.v_names, tau)
         return {
-            "motion": Curves(time, moving, "The motion that was asked for."),
-            "forces": Curves(time, forces, "What the joints must do for it."),
+            "motion": Curves(time, moving, "The desired motion."),
+            "forces": Curves(time, forces, "The joint forces for it."),
         }
 
     # ---------------------------------------------------------------- simulation

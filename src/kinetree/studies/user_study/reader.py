@@ -184,7 +184,7 @@ class StudyReader(MotionReader):
     def plan(self) -> StudyPlan:
         """Read everything that the analyses need."""
         if "redysim" in self.top:
-            raise self.error("a folder of ReDySim is run as it is: nothing of it varies", self.top["redysim"])
+            raise self.error("a folder of ReDySim runs as it is: nothing in it can vary", self.top["redysim"])
         self.robot, self.system = self.read_robot(self.top["robot"])
         self.q, self.v = self.read_start()
         desired, states, span = self.read_motion(self.top.get("motion"))
@@ -380,7 +380,7 @@ class StudyReader(MotionReader):
             idle = ("controller",) if self.free_base else ("controller", "ground", "stops", "forces")
             for key in idle:
                 if key in self.top:
-                    raise FileFormatError(f"{key!r} is of no use without a simulation", self.file, self.root.lines[key])
+                    raise FileFormatError(f"{key!r} needs a simulation", self.file, self.root.lines[key])
             return {}
         node = self.top["simulation"]
         fields = self.fields(node, "simulation", SIMULATION_KEYS)
