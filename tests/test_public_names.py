@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["README.md"] + [
     f"docs/{name}.md" for name in ("start", "building", "loops", "simulating", "control", "contact", "trajectories")
 ]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python\n(?!>>>)(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def public(module):

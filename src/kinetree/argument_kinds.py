@@ -232,7 +232,7 @@ def entered_users_code(trace: TracebackType | None) -> bool:
         package = _package(str(trace.tb_frame.f_globals.get("__name__")))
         file = getattr(sys.modules.get(package), "__file__", None) or ""
         installed = package != "__main__" and file.startswith(os.path.dirname(os.path.dirname(np.__file__)))
-        if not installed and package not in (_package(__name__), *sys.stdlib_module_names):
+        if not installed and package not in (_package(__name__), "kinetree_gallery", *sys.stdlib_module_names):
             return True
         trace = trace.tb_next
     return False

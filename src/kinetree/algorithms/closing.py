@@ -332,7 +332,7 @@ def step(tree: Model, task: ClosingTask, numbers: Scalars, parameters: Scalars) 
     worthwhile = found.size < WORTHWHILE * size
     idle = where(worthwhile, 0.0, state.idle + 1.0)
     unsettled = where(found.worst > settled * settled, where(idle < STALLED, 1.0, 0.0), 0.0)
-    rounding = (NEARLY * max(1.0, *task.reach)) ** 2
+    rounding = (NEARLY * max([1.0, *task.reach])) ** 2
     hopeful = where(size > rounding, where(idle < STALLED, where(state.share > 0.0, 1.0, 0.0), 0.0), 0.0)
     on = going > 0.0
     damping = state.damping

@@ -325,9 +325,10 @@ class RigidContacts:
             rows[:, 19:].reshape(n, 3, tree.nv),
         )
 
-    def gaps(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def gaps(self, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """Return the gaps of one state or a batch, and their rates, (..., n)."""
-        rows = self._rows({"q": q, "v": v})
+        robot = self.tree
+        rows = self._rows({"q": as_array(q, (robot.nq,), "q"), "v": as_array(v, (robot.nv,), "v")})
         rows = rows.reshape(*rows.shape[:-1], len(self.contacts), -1)
         return rows[..., 0], rows[..., 13]
 

@@ -197,7 +197,7 @@ class NewtonClosing:
             f"closing of {model.name!r}", begin, step, sizes, model.nq + 4, returned, cpu, compiled
         )
         self._cpu, self._compiled, self._of, self._numbers = cpu, compiled, of, numbers
-        self.settled = SETTLED * max(1.0, *task.reach)
+        self.settled = SETTLED * max([1.0, *task.reach])
         self.end = np.array([self.settled, FIRST_DAMPING])
         """The gap to end at, and the first damping."""
         self.is_exact = slack <= CLOSED and not numbers + task.goal_size

@@ -539,6 +539,8 @@ class Robot(Shown):
 
     def _closed_at_once(self, item: Any, loops: Loops) -> Any:
         """Return the algorithm that is exported in place of another to keep loops closed."""
+        if not isinstance(item, str) and not (isinstance(item, tuple) and len(item) == 2):
+            return item  # which is refused where all requests are read
         name, own = (item, {}) if isinstance(item, str) else item
         if name not in CLOSED_AT_ONCE:
             if loops.has_closed_form(name):

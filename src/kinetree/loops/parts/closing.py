@@ -36,7 +36,7 @@ from ..coordinates import Coordinates
 from ..goals import numbers_of, off
 from ..mobility import Mobility, planar_count, position_rank, singular_directions
 from ..neighbors import ORDINARY
-from ..newton import NO_DISTANCE, TRUST, Lanes, NewtonClosing, QuickClosing, independent_rows
+from ..newton import LEAST_PIVOT, NO_DISTANCE, TRUST, Lanes, NewtonClosing, QuickClosing, independent_rows
 from .choice import ASSEMBLIES, CoordinateChoice
 
 NOTHING_GIVEN = np.zeros(0)
@@ -226,15 +226,19 @@ class LoopClosing:
         weights = np.concatenate([weights, np.ones(of_goals)])
         moving, sizes = tuple(columns.tolist()), tuple(reach[columns].tolist())
         pattern = blocks.pattern(self.model, goals, moving)
+        spare: list[int] = []
         if how == PATIENT:
             rows = tuple(i for i in pattern if i not in rolling)
         else:
             k = self._matrix(self._ordinary, goals) * weights[:, None] * reach
             every = range(geometry.n_constraints, len(weights))
             rows = independent_rows(k[..., columns], [*(i for i in known.rows if i not in rolling), *every])
+            seen = np.abs(k[..., columns]).max(axis=(0, 2), initial=0.0) > LEAST_PIVOT
+            spare = [i for i in every if seen[i] and i not in rows]  # which of them tell more changes along the way
+            rows = tuple(sorted([*rows, *spare]))
         if not rows:
             return None
-        if how == NEWTON:
+        if how == NEWTON and not spare:
             found = blocks.find(pattern, rows, self._contradicting(known, rows))
         else:
             found = blocks.together(pattern, rows)
