@@ -212,7 +212,7 @@ def test_plain_order_without_names(tmp_path, arm, motion, with_time):
     t, q, v, a = motion
     np.savetxt(tmp_path / "m.csv", np.column_stack([*([t] if with_time else []), q, v, a]), fmt="%.17g", delimiter=",")
     result = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
-    assert "taken in their order" in result.stderr
+    assert "taken in order" in result.stderr
     rows = read_csv(tmp_path / "tau.csv")[1]
     assert np.array_equal(rows[:, -arm.nv :], arm.inverse_dynamics(q, v, a))
     assert rows.shape[1] == arm.nv + with_time
@@ -252,7 +252,7 @@ def test_units_in_the_header_are_converted(tmp_path, arm, motion, ending):
 @pytest.mark.parametrize(
     ("unit", "told"),
     [
-        ("mm", "the unit 'mm' does not fit, it must be one of 'rad'"),
+        ("mm", "the unit 'mm' does not fit; it must be a unit of the kind of 'rad'"),
         ("deg/s", "does not fit"),
         ("furlong", "is not understood"),
         ("degs", "did you mean 'deg"),
@@ -278,8 +278,8 @@ def test_two_columns_of_the_same_thing_are_refused(tmp_path, arm, motion, twin):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda text: text.replace("\n", "\r"), "line 1: a carriage return stands alone"),
-        (lambda text: text[:5000] + text[5000:].replace("\n", "\r", 1), "a carriage return stands alone"),
+        (lambda text: text.replace("\n", "\r"), "line 1: a lone carriage return"),
+        (lambda text: text[:5000] + text[5000:].replace("\n", "\r", 1), "a lone carriage return"),
         (lambda text: f'"{"x" * 140_000}",{text}', "line 1: the line cannot be split into columns (field larger"),
         (lambda text: f'"{text}', "line 1: the line cannot be split into columns (unexpected end"),
         (lambda text: text + "1" * 140_000, "line 52: the line cannot be read (field larger"),
@@ -540,7 +540,7 @@ def test_rows_that_came_twice_are_left_out(tmp_path, table, motion, arm, block, 
     table.write_text("\n".join([*lines[:9], lines[8], lines[8], *lines[9:20], lines[19], *lines[20:]]))
     monkeypatch.setattr(reading, "BLOCK", block)  # 300: a part per line
     said = invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv").stderr
-    assert "3 of 53 rows repeat the one before, times included; they are left out" in said
+    assert "3 of 53 rows repeat the previous one, including the time; they are left out" in said
     rows = read_csv(tmp_path / "tau.csv")[1]
     assert np.array_equal(rows[:, 0], motion[0])
     assert np.array_equal(rows[:, 1:], arm.inverse_dynamics(*motion[1:]))

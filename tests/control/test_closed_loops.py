@@ -522,7 +522,7 @@ def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     monkeypatch.setattr(Assembling, "random", lambda self, *_: np.full((1, 4), np.nan))
     monkeypatch.setattr(Assembling, "starts", {"the neutral configuration": np.full(4, np.nan)})
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
-    with pytest.raises(kt.ClosureError, match=r"controller needs to know .* name one beside it.*Mechanism.*q_guess=q"):
+    with pytest.raises(kt.ClosureError, match=r"controller needs to know .* name one near it.*Mechanism.*q_guess=q"):
         kt.simulate(robot, q, time=0.01, controller=law)
     shown = kt.Mechanism(robot.model, q_guess=q)
     assert shown.independent() == shown.with_gravity((0, 0, 0)).independent()

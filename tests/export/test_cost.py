@@ -51,7 +51,7 @@ def test_options_matter():
 def test_unknown_things():
     with pytest.raises(kt.UnknownNameError, match="did you mean 'mass_matrix'"):
         cost(arm(), "mas_matrix")
-    with pytest.raises(kt.OptionError, match="needs to know the frame"):
+    with pytest.raises(kt.OptionError, match="needs the frame"):
         cost(arm(), "pose")
     with pytest.raises(kt.UnknownNameError, match="did you mean 'tool'"):
         cost(arm(), "pose", frame="tooll")

@@ -176,7 +176,7 @@ def test_values_with_each_call(tmp_path, backend):
 
 def test_dimensions_of_loops_do_not_vary_from_call_to_call(tmp_path):
     robot = kt.load(write(tmp_path, TWO_LOOPS))
-    with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
+    with pytest.raises(kt.UnsupportedError, match="determines where its loops close"):
         robot.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), parameters={"L1": 1.0})
 
 

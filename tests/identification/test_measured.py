@@ -113,7 +113,7 @@ def test_files_as_other_programs_write_them(tmp_path):
         assert np.array_equal(data.tau, tau)
     messages = ["time", *(f"/joint_states/{w}[{k}]" for w in ("position", "effort") for k in (0, 1))]
     path = write_csv(tmp_path / "ros.csv", dict(zip(messages, [t, *q.T, *tau.T], strict=True)))
-    with pytest.warns(kt.IdentificationWarning, match=f"taken for the joints {one}, {two}, in this order"):
+    with pytest.warns(kt.IdentificationWarning, match=f"assumed to be the joints {one}, {two}, in this order"):
         assert np.array_equal(kt.Measured.read(path, ROBOT).q, q)
     text = write_csv(tmp_path / "m.csv", named(t, q=q, v=v, tau=tau)).read_text()
     (tmp_path / "europe.csv").write_text(text.replace(",", ";").replace(".", ","))
@@ -136,10 +136,10 @@ def test_files_as_other_programs_write_them(tmp_path):
 def test_rows_that_came_twice_are_left_out_and_times_with_too_few_digits_refused():
     t, q, _, _, tau = samples()
     rows = np.sort(np.r_[np.arange(100), [3, 40, 40]])
-    with pytest.warns(kt.IdentificationWarning, match="3 of 103 rows repeat the one before, times included"):
+    with pytest.warns(kt.IdentificationWarning, match="3 of 103 rows repeat the previous one, including the time"):
         data = kt.Measured(t[rows], q[rows], tau[rows])
     assert np.array_equal(data.q, q)
-    with pytest.raises(kt.IdentificationError, match=r"80 of 100 rows have the time of the row before.*more digits"):
+    with pytest.raises(kt.IdentificationError, match=r"80 of 100 rows have the previous row's time.*more digits"):
         kt.Measured(np.floor(t / 0.05 + 1e-9), q, tau)
 
 

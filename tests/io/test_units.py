@@ -139,7 +139,7 @@ def test_what_is_shown():
     assert (units.shown(2.0, "m"), units.shown(3.0, "N m"), units.shown(4.0, "J")) == (2000.0, 3000.0, 4.0)
     assert ShownUnits.read(["deg", "mm"]) == ShownUnits.read("deg,mm") == ShownUnits.read(ShownUnits.read("deg mm"))
     assert ShownUnits.read(None).label("rad") == "rad"
-    for given, said in (("degs", "the unit 'degs' is not understood"), ("kg", "'kg' is not one of angles, lengths")):
+    for given, said in (("degs", "the unit 'degs' is not understood"), ("kg", "'kg' is not a unit of angles, lengths")):
         with pytest.raises(kt.OptionError, match=said):
             ShownUnits.read(given)
 

@@ -50,7 +50,7 @@ def test_too_few_and_too_many():
     assert not few.can_drive
     assert few.rank == 1
     assert few.strength == 0.0
-    with pytest.raises(kt.SingularError, match=r"hold on 1 of 2 motions.*which moves '.*' most"):
+    with pytest.raises(kt.SingularError, match=r"they control 1 of 2 motions.*which moves '.*' most"):
         few.forces(tau)
     reachable = few.joint_forces([2.5])  # but what it can do it does
     assert_close(few.forces(reachable), [2.5], 1e-12)

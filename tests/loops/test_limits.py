@@ -122,7 +122,7 @@ def test_a_parallelogram_stays_one_beyond_where_it_lies_flat():
 
 def test_paths_that_cannot_be_are_refused(jib):
     start = jib.assembled()
-    with pytest.raises(kt.ShapeError, match="as many positions of each"):
+    with pytest.raises(kt.ShapeError, match="the same number of positions for each"):
         jib.follow({"crank_joint": [0.1, 0.2], "rod_joint": [1.0]}, start)
     with pytest.raises(kt.UnknownNameError, match="crank_joint"):
         jib.follow({"crank": [0.1]}, start)

@@ -272,7 +272,9 @@ def test_bars_that_are_a_little_too_short_are_not_rounded(short):
     b.body("b", "a", TURN, position=(1, 0, 0), **rod(1.0, 1.0))
     b.loop("pin", "base", "b", TURN, placement=(2.0 + short, 0, 0), seat=(1, 0, 0))
     robot = b.build().with_backend("reference")
-    with pytest.raises(kt.ClosureError, match=r"from the neutral configuration and \d+ random .* stays off by .* 'pin"):
+    with pytest.raises(
+        kt.ClosureError, match=r"from the neutral configuration and \d+ random .* remains off by .* 'pin"
+    ):
         robot.assembled(tries=20)
     with pytest.raises(kt.ClosureError):
         robot.close([0.3, -0.6])

@@ -369,7 +369,7 @@ def test_an_order_that_does_not_hold_is_noticed():
     plan = recursion.SolutionPlan(mechanism.model, uncoupled, mechanism.driven)
     assert str(plan.order).startswith("II (")
     plan.solve(tau_tree[0], uncoupled)
-    with pytest.raises(kt.SingularError, match="hold in another way at state 1 of the batch"):
+    with pytest.raises(kt.SingularError, match="hold differently at state 1 of the batch"):
         plan.solve(tau_tree, np.stack([uncoupled, k[1], k[2]]))
 
 

@@ -203,7 +203,7 @@ def test_change_with_parameters():
     wanted = differences(lambda r: r.forward_dynamics(q, v, tau))
     for given in (names, mapping):
         np.testing.assert_allclose(robot.forward_dynamics_by_parameters(q, v, tau, given), wanted, atol=1e-6)
-    with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
+    with pytest.raises(kt.UnsupportedError, match="determines where its loops close"):
         robot.forward_dynamics_by_parameters(q, v, tau, {"joints": {"shin_joint": {"position": (0, 0, -0.4)}}})
 
 
@@ -257,7 +257,7 @@ def test_a_path_beyond_a_dead_point_says_how_far_it_comes():
     b.loop("pin", "rod", "block", z, placement=(0.5, 0, 0))
     robot = b.build()
     q = robot.close([1.0, -1.5, 0.6], fixed=["crank_joint"])
-    with pytest.raises(kt.PathError, match=r"It comes as far as block_joint = 0\.79999.*: a dead point"):
+    with pytest.raises(kt.PathError, match=r"It gets as far as block_joint = 0\.79999.*: a dead point"):
         robot.follow({"block_joint": [q[2], 0.78, 0.82]}, q)
 
 
@@ -289,7 +289,7 @@ def rssr():
 def test_a_rod_that_spins_idly_is_told_of_and_takes_no_power():
     robot = rssr().with_backend("reference")
     q = robot.close(robot.neutral(), fixed={"crank_joint": 0.3})
-    with pytest.raises(kt.ShapeError, match=r"coupler_joint\.wx missing.*idle.*'coupler_joint\.wx': 0"):
+    with pytest.raises(kt.ShapeError, match=r"coupler_joint\.wx missing.*Idle.*'coupler_joint\.wx': 0"):
         robot.velocities(q, {"crank_joint": 10.0})
     v = robot.velocities(q, {"crank_joint": 10.0, "coupler_joint.wx": [0.0, 3.0]})
     a, tau = robot.hybrid_dynamics(np.stack([q, q]), v, a={"crank_joint": 2.0})
@@ -300,7 +300,7 @@ def test_a_rod_that_spins_idly_is_told_of_and_takes_no_power():
         for s, there in ((s, robot.moved(np.stack([q, q]), s * v + s**2 / 2 * a)) for s in (-h, h))
     )
     np.testing.assert_allclose((after - before) / (2 * h), tau[:, 0] * 10.0, rtol=1e-4)  # all power is the crank's
-    with pytest.raises(kt.UnsupportedError, match="idle spin, a universal joint"):
+    with pytest.raises(kt.UnsupportedError, match="idle spin, use a universal joint"):
         robot.driven_motion(np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2)), q_guess=q)
 
 

@@ -108,7 +108,7 @@ def test_accelerations_per_force_of_a_mechanism_follow_its_parameters():
     np.testing.assert_allclose(robot.inverse_mass_matrix(q, parameters=heavy), judge, rtol=1e-12)
     assert not np.allclose(robot.inverse_mass_matrix(q), judge, rtol=1e-3)
     moved = {"loops": {robot.loop_names[0]: {"position": (0.1, 0.0, 0.0)}}}
-    with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
+    with pytest.raises(kt.UnsupportedError, match="determines where its loops close"):
         robot.inverse_mass_matrix(q, parameters=moved)
 
 

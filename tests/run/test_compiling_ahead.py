@@ -101,7 +101,7 @@ def test_a_mechanism_is_compiled_with_its_loops_closed(monkeypatch):
 @pytest.mark.parametrize(
     ("request_", "error", "reason"),
     [
-        ("jacobian", kt.OptionError, "jacobian needs to know the frame: give frame=..., such as 'lower'"),
+        ("jacobian", kt.OptionError, "jacobian needs the frame: give frame=..., such as 'lower'"),
         (("jacobian", {"frame": "lowr"}), kt.UnknownNameError, "no body or frame named 'lowr'"),
         (("jacobian", {"frame": "lower", "axis": "body"}), kt.UnknownNameError, "no option of jacobian named 'axis'"),
         (["mass_matrix"], kt.OptionError, r"a name, or a pair .*, not \['mass_matrix'\]"),

@@ -76,7 +76,7 @@ def trace_algorithm(
 
 
 def _singular(model: Model, name: str) -> SingularError:
-    hint = "has every moving body mass?"
+    hint = "do all moving bodies have mass?"
     if "frames" in find(name).option_names:
         hint = "its frames cannot move freely in all directions; use inverse=True, or fewer frames"
     return SingularError(f"{name} of robot {model.name!r} divides by zero: {hint}")
@@ -276,7 +276,7 @@ def _random_configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
 def _reference(
     model: Model, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
 ) -> np.ndarray:
-    """Run the algorithm's text on the numbers themselves."""
+    """Run the algorithm itself on the numbers."""
     if model.symbols:
         *state, values = state
         model = valued(model, dict(zip(model.symbols, values.tolist(), strict=True)))
@@ -396,7 +396,7 @@ def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export])
 
 
 def _layout(model: Model) -> list[str]:
-    """Return comments that say which joint owns which entries of q and v."""
+    """Return comments that list which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
     for joint, body in zip(model.joints, model.bodies, strict=True):
         name = c_source.comment(joint.name)

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
-    """Count the operations that one evaluation of an algorithm takes on this robot.
+    """Return the number of operations that one evaluation of an algorithm takes on this robot.
 
     Constants are folded, zeros are skipped and common subexpressions are computed
     once; multiplications and additions are not fused.  The count is that of the algorithm with
@@ -58,13 +58,13 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
 
 
 def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results: int | None = None) -> Count:
-    """Count the operations of an algorithm with all its options; with ``results``, for its first numbers only."""
+    """Return the operations of an algorithm with all its options; with ``results``, for its first numbers only."""
     traced = trace_algorithm(model, name, options)
     return count(traced.graph, traced.outputs[:results])
 
 
 def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Count:
-    """Count the operations of a function of vectors, written over any scalar.
+    """Return the number of operations of a function of vectors, written over any scalar.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Counted(Modeled, Protocol):
     """What an overview of costs needs of a robot: mechanisms count some algorithms with their loops closed."""
 
     def cost(self, name: str, **options: Any) -> Count:
-        """Count the operations of an algorithm."""
+        """Return the number of operations of an algorithm."""
 
 
 class Costed(NamedTuple):
@@ -134,7 +134,7 @@ def _costed(robot: Counted, name: str, options: Mapping[str, Any]) -> Costed:
         return Costed(name, options, None, str(problem))
 
 
-# ------------------------------------------------------------------ beside what is published
+# ------------------------------------------------------------------ compared with published counts
 
 
 class Variables(NamedTuple):

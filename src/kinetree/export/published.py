@@ -2,10 +2,9 @@
 
 The numbers are in ``published.yaml``, which is read when it is first needed.
 
-M counts multiplications and divisions, A additions and subtractions; sines and cosines
-are not counted.  ``docs/references.md`` lists the texts.
-Misprints are corrected, and each correction says so; "erratum 27" is number 27 of the
-digest of Shah's chapters 2 to 7, "erratum 40 (A)" number 40 of that of its appendices.
+M counts multiplications and divisions, A additions and subtractions; sines and cosines are not counted.
+``docs/references.md`` lists the texts. Misprints are corrected, and each correction is noted; "erratum 27" is number 27
+of the digest of Shah's chapters 2 to 7, "erratum 40 (A)" number 40 of that of its appendices.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class MA(NamedTuple):
 
 
 def _plain(x: Number) -> str:
-    """Return a whole number, or a whole number and a fraction."""
+    """Return an integer, or an integer and a fraction."""
     x = Fraction(x)
     if x.denominator == 1:
         return str(x.numerator)
@@ -62,7 +61,7 @@ class Formula:
     by_freedom: tuple[Number, Number, Number] = (0, 0, 0)
 
     def __call__(self, n1: int, n2: int = 0, n3: int = 0) -> Number:
-        """Return the value, as an int if it is whole."""
+        """Return the value, as an int if it is an integer."""
         n = n1 + n2 + n3
         value = sum((Fraction(p) * n**k for k, p in enumerate(self.powers)), Fraction(0))
         value += sum(Fraction(p) * x for p, x in zip(self.by_freedom, (n1, n2, n3), strict=True))
@@ -174,7 +173,7 @@ def rows(floating: bool = False) -> list[Published]:
     return [row for row in _tables()["ALL"] if row.floating == floating]
 
 
-# ------------------------------------------------------------------ the tables, read when first asked for
+# ------------------------------------------------------------------ the tables, read on first use
 
 INVERSE: tuple[Published, ...]
 """Fixed base, inverse dynamics: tables 6.11 of Shah, 1 of Saha, 8-6 of Featherstone."""
@@ -222,7 +221,7 @@ def __dir__() -> list[str]:
 
 @cache
 def _tables() -> dict[str, Any]:
-    """Read the file of published counts."""
+    """Return the published counts, read from their file."""
     text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
     read = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the parser in C is ten times faster
     formulas = {name: tuple(_row(row) for row in rows) for name, rows in read["formulas"].items()}
@@ -241,7 +240,7 @@ def _row(read: dict[str, Any]) -> Published:
 
 
 def _formula(read: list[int | str] | dict[str, int | str]) -> Formula:
-    """Make a polynomial, or terms by freedom and a constant; fractions are texts."""
+    """Return a polynomial, or terms by freedom and a constant; fractions are texts."""
     if isinstance(read, list):
         return Formula(tuple(Fraction(c) for c in reversed(read)))
     n1, n2, n3 = (Fraction(read[key]) for key in ("n1", "n2", "n3"))

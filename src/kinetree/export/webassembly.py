@@ -74,7 +74,7 @@ class WebAssembly:
     description: dict[str, Any]
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Write a ``.wasm`` file and its description, ``.json``, next to it: both or neither.
+        """Write a ``.wasm`` file and, next to it, its description in ``.json``: both or neither.
 
         If the path is a folder, the files are named for the robot.
         """
@@ -108,7 +108,7 @@ def webassembly(
         Whether dynamics takes external forces: one more input, moment and force of every body in its own axes at its
         own origin.
     many : bool
-        Whether to make the form for many states, too, two at a time in the lanes of a vector.
+        Whether to also make the form for many states, two at a time in the lanes of a vector.
 
     Returns
     -------

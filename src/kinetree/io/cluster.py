@@ -20,7 +20,7 @@ AHEAD = 3
 """Calls queued for each one being computed: enough that no process is idle, and few enough for memory."""
 
 MOST_PER_PROCESSOR, ALWAYS = 4, 64
-"""The most processes that may be asked for: per processor, or in any case."""
+"""The most processes that may be requested: per processor, or in any case."""
 
 
 def need_dask() -> Any:
@@ -33,7 +33,7 @@ def need_dask() -> Any:
 
 
 def most_processes() -> int:
-    """Return the most processes that may be asked for on this machine."""
+    """Return the most processes that may be requested on this machine."""
     return max(ALWAYS, MOST_PER_PROCESSOR * (os.cpu_count() or 1))
 
 

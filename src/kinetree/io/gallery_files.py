@@ -1,6 +1,6 @@
 """Where the gallery is, and the names that follow from its files: found without loading a robot.
 
-The gallery is a package of its own that stands above kinetree. Nothing here imports it; this module knows its name.
+The gallery is a separate package above kinetree. Nothing here imports it; this module knows its name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def gallery_file(name: str, which: str = "model.yaml") -> Traversable:
 
 
 def only_a_study(name: str) -> str:
-    """Say how to run a study that compares robots, for messages; an empty string for any other name."""
+    """Return how to run a study that compares robots, for messages; an empty string for any other name."""
     module = resources.files(GALLERY).joinpath("comparisons", f"{name.replace('-', '_')}.py")
     if "_" in name or not name.isprintable() or not module.is_file():
         return ""

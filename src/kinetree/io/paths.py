@@ -1,4 +1,4 @@
-"""Checks of the paths that users give: a bad one raises an error of ours."""
+"""Checks of the paths that users give: a bad one raises one of our errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_file(path: Path) -> bool:
 
 
 def file_meant(path: Path, endings: Collection[str] = ()) -> str:
-    """Suggest, for a message that a file is missing, which one may have been meant, perhaps among some endings."""
+    """Return a suggestion, for a message that a file is missing, of which one may have been meant."""
     folder = path.parent
     if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"
@@ -68,7 +68,7 @@ def file_meant(path: Path, endings: Collection[str] = ()) -> str:
 def whole_content(
     path: Path, what: str, missing: type[KinetreeError] = MissingFileError, hint: Callable[[], str] = str
 ) -> bytes:
-    """Read a whole file; errors say what is missing or cannot be read.
+    """Return the content of a whole file; errors say what is missing or cannot be read.
 
     Parameters
     ----------

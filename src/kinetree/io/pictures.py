@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def drawing(size: tuple[float, float], path: str | os.PathLike[str] | None) -> Iterator[Figure]:
     """Yield an empty figure of a size in inches, and write it at the end if a path is given.
 
-    The ending of the path tells the format.  If matplotlib is missing, the error says how to install it.
+    The extension of the path determines the format.  If matplotlib is missing, the error says how to install it.
     """
     try:
-        import matplotlib  # only who draws needs it
-        from matplotlib.figure import Figure  # only who draws needs it
+        import matplotlib  # needed only for drawing
+        from matplotlib.figure import Figure  # needed only for drawing
     except ImportError:
         raise OptionError("pictures need the package matplotlib: pip install 'kinetree[plot]'") from None
     with matplotlib.rc_context(RC):

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def json_text(data: Any) -> str:
-    """Write data as indented JSON with a final line end; unprintable characters in names are escaped."""
+    """Return data as indented JSON with a final line end; unprintable characters in names are escaped."""
     text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
@@ -18,7 +18,7 @@ def json_text(data: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to what JSON has: null for numbers that are not finite, text for unknown types."""
+    """Return a value in a form that JSON has: null for numbers that are not finite, text for unknown types."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

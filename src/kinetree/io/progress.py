@@ -104,8 +104,8 @@ class TimeBar(Bar):
 def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T]:
     """Run one step after the other; after a second, show the current one and how many are done.
 
-    The bar is drawn by another thread, so that it also appears in the middle of a long step.  It goes to standard
-    error if that is a terminal or a notebook; otherwise one line after five seconds says what takes so long.
+    The bar is drawn by another thread, so that it also appears in the middle of a long step.  It goes to standard error
+    if that is a terminal or a notebook; otherwise one line after five seconds tells what takes so long.
     """
     bar = _LateBar(len(steps)) if show else None
     try:
@@ -127,8 +127,8 @@ class _LateBar:
         self._closed = False
         self._lock = threading.Lock()
         self._over = threading.Event()
-        with suppress(RuntimeError):  # no more threads: the work goes on without a bar
-            # a Timer would wait for its own start, forever if memory is short
+        with suppress(RuntimeError):  # no more threads: the work continues without a bar
+            # a Timer would wait for its own start, forever if memory is low
             _thread.start_new_thread(self._open_late, ())
 
     def _open_late(self) -> None:
@@ -174,7 +174,7 @@ class _LateBar:
 
 
 def _drawn(*columns: Any) -> Any:
-    """Make a Rich progress bar on standard error that disappears at its end; None without a terminal."""
+    """Return a Rich progress bar on standard error that disappears at its end; None without a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

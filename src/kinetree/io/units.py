@@ -1,4 +1,4 @@
-"""Units in headers of tables, ``q_elbow [deg]``, after numbers, ``"45 deg"``, ``60rpm``, and of what is shown.
+"""Units in headers of tables, ``q_elbow [deg]``, after numbers, ``"45 deg"``, ``60rpm``, and of displayed numbers.
 
 They are converted to SI, and back where numbers are shown; unknown units and those of another quantity are refused.
 """
@@ -68,7 +68,7 @@ class Quantity(float):
 
 
 def quantity(text: str, what: str = "a number") -> Quantity | None:
-    """Convert ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` to SI; None for anything but a number with a unit."""
+    """Return ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` in SI; None for anything but a number with a unit."""
     found = _NUMBER_WITH_UNIT.fullmatch(text.strip())
     if found is None or re.fullmatch(r"[eE][-+]?\d+", found[2]):  # 1e5 is a number without a unit
         return None
@@ -81,7 +81,7 @@ def quantity(text: str, what: str = "a number") -> Quantity | None:
 
 
 def in_si(value: Any, wanted: str, what: str) -> Any:
-    """Convert texts such as ``"45 deg"`` to numbers in SI, also in lists; return everything else unchanged.
+    """Return texts such as ``"45 deg"`` as numbers in SI, also in lists; everything else unchanged.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def in_si(value: Any, wanted: str, what: str) -> Any:
 
 @dataclass(frozen=True)
 class ShownUnits:
-    """What numbers are shown in instead of SI.
+    """Units in which numbers are shown instead of SI.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class ShownUnits:
                 raise OptionError(f"units: {times}")
             unit = UNITS[plain(word)][0].replace("Nm", "N m")
             if unit not in SHOWN:
-                raise OptionError(f"units: {word!r} is not one of angles, lengths, their rates, forces or moments")
+                raise OptionError(f"units: {word!r} is not a unit of angles, lengths, their rates, forces or moments")
             found[unit] = word, times
             if unit in ("rad", "m"):
                 found |= {f"{unit}/s{square}": (f"{word}/s{square}", times) for square in ("", "^2")}
@@ -158,13 +158,13 @@ def factor(written: str, wanted: str | None) -> float | str:
         return f"the unit {written!r} is not understood; {hint}"
     unit, times = found
     if unit == "A" and wanted in ("N m", "N"):
-        return f"the unit {written!r} is of a current and not of a force; name the column 'current_...' or 'i_...'"
+        return f"the unit {written!r} is a current, not a force; name the column 'current_...' or 'i_...'"
     if wanted is not None and unit != plain(wanted):
-        return f"the unit {written!r} does not fit, it must be one of {wanted!r}"
+        return f"the unit {written!r} does not fit; it must be a unit of the kind of {wanted!r}"
     return times
 
 
 def plain(written: str) -> str:
-    """Normalize the spelling: ``N·m``, ``N.m`` and ``N m`` become ``Nm``, ``°/s²`` becomes ``deg/s^2``."""
+    """Return the normalized spelling: ``N·m``, ``N.m`` and ``N m`` become ``Nm``, ``°/s²`` becomes ``deg/s^2``."""
     text = written.replace("**", "^").replace("²", "^2").replace("°", "deg").replace("µ", "u").replace("μ", "u")
     return re.sub(r"[\s·⋅*]", "", text.replace("N-m", "Nm").replace("N.m", "Nm"))

@@ -1,12 +1,12 @@
-"""What actuators can do: the joint forces that theirs make, and their forces for joint forces that are wanted.
+"""What actuators can do: the joint forces that they produce, and the actuator forces for desired joint forces.
 
-An actuator pushes along some direction in the space of joint forces, A, so that the forces u of all of them make
+An actuator acts along some direction in the space of joint forces, A, so that the forces u of all of them produce
 
     tau = A u,    and along the motions N that loops leave    N^T A u = N^T tau
 
-is what they have to give for generalized forces tau (Featherstone eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S is one
-joint's freedom and F its actuators' directions; here S is what the whole mechanism can do).  Where N^T A is singular
-some motion is out of their reach; where there are more of them than motions, the least forces are taken.
+is what they must provide for generalized forces tau (Featherstone eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S is one
+joint's freedom and F its actuators' directions; here S is what the whole mechanism can do).  If N^T A is singular, some
+motion is out of their reach; if there are more of them than motions, the smallest forces are taken.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from ..spatial.arrays import Array, as_array, batch_shape, split
 from . import rank
 
 LEAST = 1e-9
-"""Singular values below this part of the largest count as zero."""
+"""Singular values below this fraction of the largest count as zero."""
 
 REACHED = 1e-8
-"""Part of the forces that are wanted which may be left where actuators are too few for any forces."""
+"""Fraction of the desired forces that may be left over if actuators are too few for arbitrary forces."""
 
 MOST_ACTUATOR_SETS = 20_000
-"""Sets of actuators that are looked at, at most."""
+"""The most sets of actuators that are examined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Actuation(ExplainsArguments):
     Attributes
     ----------
     names : tuple of str
-        Of the actuators.
+        Names of the actuators.
     matrix : ndarray, shape (..., nv, n)
         Joint forces per unit of each actuator's force.
     motions : ndarray, shape (..., nv, freedoms)
-        Motions that the loops leave, as orthonormal columns; where a state has fewer, the first ones are zero.
+        Motions that the loops allow, as orthonormal columns; if a state has fewer, the first ones are zero.
     freedoms : ndarray of int, shape (...)
         How many there are.
     """
@@ -67,12 +67,12 @@ class Actuation(ExplainsArguments):
 
     @property
     def reach(self) -> Array:
-        """What the actuators do along each motion, N^T A, (..., freedoms, n)."""
+        """The effect of the actuators along each motion, N^T A, (..., freedoms, n)."""
         return np.asarray(np.swapaxes(self.motions, -1, -2) @ self.matrix)
 
     @property
     def rank(self) -> Array:
-        """How many motions the actuators have a hold on, per state."""
+        """The number of motions that the actuators control, per state."""
         return rank.numerical_rank(self.reach, 0.0, LEAST)
 
     @property
@@ -82,7 +82,7 @@ class Actuation(ExplainsArguments):
 
     @property
     def strength(self) -> Array:
-        """How well the motion that is held worst is held, as part of the best: zero where one is out of reach."""
+        """How well the worst controlled motion is controlled, relative to the best: zero if one is out of reach."""
         if not self.motions.shape[-1]:
             return np.ones(self.motions.shape[:-2])
         sizes = np.linalg.svd(np.where(np.isfinite(self.reach), self.reach, 0.0), compute_uv=False)
@@ -93,13 +93,13 @@ class Actuation(ExplainsArguments):
         return np.asarray(worst / np.where(sizes[..., 0] > 0.0, sizes[..., 0], 1.0))
 
     def joint_forces(self, forces: ArrayLike) -> Array:
-        """Return the joint forces that actuators' forces (..., n) make."""
+        """Return the joint forces that forces (..., n) of the actuators produce."""
         given = as_array(forces, (len(self.names),), "forces", "one per actuator")
         batch_shape(q=(self.matrix, 2), forces=(given, 1))
         return np.asarray((self.matrix @ given[..., None])[..., 0])
 
     def forces(self, tau: ArrayLike, *, weights: ArrayLike | None = None) -> Array:
-        """Return the forces of the actuators that do what joint forces would do (Featherstone eq. 7.14).
+        """Return the forces of the actuators that have the effect of joint forces (Featherstone eq. 7.14).
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Actuation(ExplainsArguments):
         Raises
         ------
         SingularError
-            Where no forces of the actuators do it.
+            If no forces of the actuators have this effect.
         """
         wanted = as_array(tau, self.matrix.shape[-2:-1], "tau")
         cost = np.ones(len(self.names)) if weights is None else as_array(weights, (len(self.names),), "weights")
@@ -141,22 +141,22 @@ class Actuation(ExplainsArguments):
         name = self._v_names[int(np.argmax(moving))]
         freedoms = int(np.broadcast_to(self.freedoms, bad.shape)[lane])
         raise SingularError(
-            f"the actuators of {self._robot!r} ({', '.join(self.names) or 'none'}) cannot do this{here}: they have a "
-            f"hold on {int(np.broadcast_to(self.rank, bad.shape)[lane])} of {counted(freedoms, 'motion', 'motions')}, "
+            f"the actuators of {self._robot!r} ({', '.join(self.names) or 'none'}) cannot do this{here}: they "
+            f"control {int(np.broadcast_to(self.rank, bad.shape)[lane])} of {counted(freedoms, 'motion', 'motions')}, "
             f"and {off[lane] / size[lane]:.2g} of what is wanted is along one that they do not move, which moves "
             f"{name!r} most; see driving_sets() for actuators that could"
         )
 
     def driving_sets(self, count: int | None = None) -> list[tuple[tuple[str, ...], float]]:
-        """Return which of the actuators are enough to drive the robot, the best sets first, with their strength.
+        """Return sets of actuators that suffice to drive the robot, the best first, with their strength.
 
         Parameters
         ----------
         count : int, optional
-            How many actuators a set has: as many as there are motions by default.
+            How many actuators a set has; by default as many as there are motions.
         """
         if self.matrix.ndim != 2:
-            raise OptionError("driving_sets looks at one configuration at a time: ask for the actuation at one")
+            raise OptionError("driving_sets handles one configuration at a time: request the actuation at one")
         size = int(self.freedoms) if count is None else count
         if not 0 <= size <= len(self.names):
             return []
@@ -236,7 +236,7 @@ def _chosen(model: Model, wanted: Sequence[str] | str | None) -> list[tuple[str,
 def actuation_at(
     robot_name: str, model: Model, q: Array, motions: tuple[Array, Array], wanted: Any
 ) -> Actuation:  # fmt: skip
-    """Return what actuators can do at configurations with some motions, and which of their columns count."""
+    """Return what actuators can do at configurations with given motions, and which of their columns count."""
     names, columns = actuator_columns(model, q, wanted)
     basis, counts = motions
     batch = batch_shape(q=(q, 1))

@@ -1,4 +1,4 @@
-"""Searching for a closed configuration: from those that a file names, and then from random ones."""
+"""The search for a closed configuration: from those that a file names, and then from random ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..spatial.arrays import Array
 from . import closing
 
 FEW_STEPS = 40
-"""Steps for a start that the model names to close in, before others are tried."""
+"""Steps in which a start that the model names must close, before others are tried."""
 
 GUESSES_AT_ONCE = 20
 """Random guesses that are closed together."""
 
 WIDEST = 1e-3
-"""Gaps wider than this, in meters and radians, are never rounding of a file's numbers."""
+"""Gaps wider than this, in meters and radians, are never due to rounding of a file's numbers."""
 
 
 def is_closed(found: closing.Closed) -> Array:
@@ -34,13 +34,13 @@ class AssemblySearch:
     problem : closing.ClosingProblem
     tolerance : float
     widest : callable
-        Of the gaps of one configuration: the constraint that is off most, by how much, in which unit.
+        For the gaps of one configuration, returns the constraint with the largest, its size, and its unit.
     starts : dict
-        Configurations to begin with, by what they are called.
+        Configurations to begin with, by name.
     guesses : ndarray, shape (N, nq)
         Random ones.
     is_stretched : callable
-        Of a configuration with small gaps: whether these are there because loops are stretched out.
+        For a configuration with small gaps, returns whether these remain because loops are stretched out.
     """
 
     problem: closing.ClosingProblem
@@ -63,7 +63,7 @@ class AssemblySearch:
             self.tried.append(f"{len(self.guesses)} random configurations")
 
     def _closed(self, guesses: Array, most_steps: int) -> Array:
-        # a guess may creep for long to where it cannot be closed: the next one is not kept waiting
+        # a guess may creep for a long time to where it cannot be closed: the next one should not wait
         found = closing.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
         done = is_closed(found)
         for lane in np.flatnonzero(done & ~found.done):
@@ -76,12 +76,12 @@ class AssemblySearch:
         return found.q[done]
 
     def how_far(self) -> str:
-        """Say what was tried, and how far off the best of it stayed."""
+        """Return what was tried, and how far off the best of it remained, in words."""
         tried = ", ".join(self.tried[:-1]) + (" and " if len(self.tried) > 1 else "") + self.tried[-1]
         if self.nearest is None:
             return f"tried were {tried}"
         name, left, unit = self.widest(self.nearest)
-        return f"from {tried}, the nearest stays off by {left:.3g} {unit} at joint {name!r}"
+        return f"from {tried}, the nearest remains off by {left:.3g} {unit} at joint {name!r}"
 
 
 def contradicting(
@@ -92,11 +92,11 @@ def contradicting(
     Parameters
     ----------
     problem : closing.ClosingProblem
-        Of all loops.
+        The problem with all loops.
     names, counts : sequences
-        Of the loops, and how many constraints each has, in their order.
+        Names of the loops, and how many constraints each has, in order.
     guesses : ndarray (N, nq)
-        To close from.
+        Configurations to close from.
     tolerance : float
     """
     rows, guilty = np.arange(problem.gaps(guesses[:1]).shape[-1]), []

@@ -1,8 +1,8 @@
 """Which rows of a closing task are solved together, and in which order.
 
-Rows that as few freedoms meet as there are rows decide about these, whatever the others are: they come first, in the
-order in which one needs the other (the fine decomposition of Dulmage and Mendelsohn).  With a platform held, that are
-its own freedoms, and then the legs one by one.  What is left falls apart into rows that share no freedom.
+Rows that involve only as many freedoms as there are rows determine these, whatever the others are: they come first, in
+the order in which one needs the other (the fine decomposition of Dulmage and Mendelsohn).  With a platform held, these
+are its own freedoms, and then the legs one by one.  What remains is split into rows that share no freedom.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..spatial.arrays import Array
 
 
 def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> dict[int, set[int]]:
-    """Return by row, of loops and then of goals, which places among the free freedoms it depends on."""
+    """Return, for each row of loops and then of goals, the places among the free freedoms that it depends on."""
     place = {j: c for c, j in enumerate(free)}
     found: dict[int, set[int]] = {i: set() for i in range(model.n_constraints)}
     for i, j in constraints.pattern(model):
@@ -38,16 +38,16 @@ def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> di
 
 
 def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequence[int] = ()) -> tuple[Block, ...]:
-    """Return blocks of rows, each with the places among the free freedoms that it decides about.
+    """Return blocks of rows, each with the places among the free freedoms that it determines.
 
     Parameters
     ----------
     columns : mapping of int to set of int
-        Of each row.
+        Columns of each row.
     rows : sequence of int
-        Independent of one another.
+        Rows that are independent of one another.
     redundant : sequence of int
-        Rows that contradict these by rounding: they stay in one block with all that they share freedoms with.
+        Rows that contradict these because of rounding: they stay in one block with everything they share freedoms with.
     """
     count = 1 + max((c for i in (*rows, *redundant) for c in columns[i]), default=-1)
     table = np.zeros((len(rows), count), dtype=bool)
@@ -71,17 +71,17 @@ def together(columns: Mapping[int, set[int]], rows: Sequence[int]) -> tuple[Bloc
 
 
 def _square(table: Array, matched: Array) -> Array:
-    """Return which rows (m,) have no freedom to spare: those that no freedom without a row can be handed on to."""
+    """Return which rows (m,) have no freedom to spare: no freedom without a row can be passed to them."""
     free = np.ones(table.shape[1], dtype=bool)
     free[matched] = False
     spare: Array = np.asarray(table[:, free].any(axis=1))
-    for _ in spare:  # so often at most
+    for _ in spare:  # at most this often
         spare = np.asarray(spare | table[:, matched[spare]].any(axis=1))
     return ~spare
 
 
 def _in_order(table: Array, matched: Array, square: Array) -> list[Array]:
-    """Return parts of the square rows, each needing freedoms of its own and of parts before it only."""
+    """Return parts of the square rows, each needing only its own freedoms and those of previous parts."""
     rows = np.flatnonzero(square)
     needs = table[np.ix_(rows, matched[rows])]
     count, label = connected_components(csr_array(needs), directed=True, connection="strong")

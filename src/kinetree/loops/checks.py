@@ -1,4 +1,4 @@
-"""Which states closed loops allow, and what is said of those that they do not."""
+"""Which states closed loops allow, and the messages about those that they do not."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..model.tree import Model
 from ..spatial.arrays import Array
 
 SINGLE_TOLERANCE = 1e-4
-"""In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
+"""Tolerance in single precision: rounding alone opens loops by some 1e-6."""
 
 
 @dataclass(frozen=True)
 class Checks:
-    """Refuses states of a mechanism, and says which joint is off most and what to do.
+    """Refuses states of a mechanism, naming the joint with the largest gap and what to do.
 
     Parameters
     ----------
     model : Model
     gaps : callable
-        Of configurations, (..., nq) to (..., constraints).
+        Gaps of configurations, (..., nq) to (..., constraints).
     single : bool
-        Whether states come in single precision.
+        Whether states are in single precision.
     """
 
     model: Model
@@ -62,11 +62,11 @@ class Checks:
     def _speed(self, squares: Array, v: Array, tolerance: float) -> None:
         self.refuse(
             np.sqrt(squares) / (1.0 + np.linalg.norm(v, axis=-1)), tolerance, "velocity", "relative to 1 + |v|",
-            "project(q, v) makes it so, velocities(q, v_independent) builds one",
+            "project(q, v) corrects it, velocities(q, v_independent) builds one",
         )  # fmt: skip
 
     def closed(self, q: Array, error: Array, tolerance: float) -> None:
-        """Refuse configurations with open loops; ``error`` is how far each is off."""
+        """Refuse configurations with open loops; ``error`` is the gap of each."""
         bad = error > tolerance
         if bad.any():
             lane, where = _first(bad)
@@ -88,18 +88,18 @@ class Checks:
             )
 
     def between_branches(self, rates: Array, tolerance: float) -> str:
-        """Say which velocity in a singular configuration no acceleration keeps closed, by its :func:`opening_rate`."""
+        """Return a warning about a velocity in a singular configuration that no acceleration keeps closed."""
         bad = rates > tolerance
         if not bad.any():
             return ""
         return (
             f"singular configuration of {self.model.name!r}{_first(bad)[1]}: the nearest velocity lies between the "
-            "branches that meet here, and no acceleration keeps the loops closed then, so that forward_dynamics "
-            "refuses it. Take a velocity along a branch, or a configuration beside this one, as assembled() does"
+            "branches that meet here, and no acceleration then keeps the loops closed, so forward_dynamics refuses "
+            "it. Take a velocity along a branch, or a neighboring configuration, as assembled() does"
         )
 
     def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
-        """Say which loop could not be closed, of the first state that is ``bad``."""
+        """Return an error that names the loop that could not be closed, in the first state that is ``bad``."""
         lane = int(np.flatnonzero(bad)[0])
         name, left, unit = self.widest(gaps[lane])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
@@ -110,7 +110,7 @@ class Checks:
         )
 
     def widest(self, gaps: Array) -> tuple[str, float, str]:
-        """Return the constraint of one state that is off most, by how much, and in which unit."""
+        """Return the constraint of one state with the largest gap, the gap, and its unit."""
         off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
         worst = int(off.argmax())
         name, unit = self.model.constraint_names[worst], self.model.constraint_units[worst]
@@ -118,7 +118,7 @@ class Checks:
 
 
 def opening_rate(left: Array, v: Array) -> Array:
-    """Return how fast loops open that no acceleration keeps closed, relative to 1 + |v|^2.
+    """Return how fast loops that no acceleration keeps closed open, relative to 1 + |v|^2.
 
     ``left`` (..., nc) is what is left of K a + K' v.
     """
@@ -127,6 +127,6 @@ def opening_rate(left: Array, v: Array) -> Array:
 
 
 def _first(bad: Array) -> tuple[tuple[int, ...], str]:
-    """Return the first of the states that are refused, and where it is in words."""
+    """Return the first of the refused states, and its position in words."""
     lane = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     return lane, f" in state {lane}" if bad.ndim else ""

@@ -1,9 +1,9 @@
 """Closing loops: damped Newton steps on all lanes of a batch at once.
 
-First an approach by Levenberg and Marquardt's rule, cluster by cluster of loops, in which constraints that are weaker
-than rounding of a file's numbers have no say.  Then Newton steps along the constraints that count, to the last digit.
-Where redundant constraints contradict one another, as rounding makes them, what is left is least in the sense of least
-squares.
+First comes an approach by Levenberg and Marquardt's rule, cluster by cluster of loops, in which constraints that are
+weaker than rounding of a file's numbers are ignored.  Then Newton steps along the constraints that count, to the last
+digit. If redundant constraints contradict one another because of rounding, the remaining error is least in the sense of
+least squares.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ CLOSED = 1e-10
 
 MOST_STEPS = 200
 NUDGE = 0.01
-"""How far a guess is moved, in radians or meters, that says nothing about which way to go; of large ones farther."""
+"""How far a guess that does not tell which way to go is moved, in radians or meters; large mechanisms move farther."""
 
 LEAST_DAMPING = 1e-4
-"""Of the approach: constraints that may be rounding have no say in it."""
+"""For the approach: constraints that may be rounding errors are ignored in it."""
 
 STALLED = 8
-"""After so many steps that gained next to nothing a lane is left."""
+"""After this many steps that gained next to nothing, a lane is given up."""
 
 POLISHING = 20
-"""Newton steps at the end, at most."""
+"""The most Newton steps at the end."""
 
 HANDED_OVER = 1e-3
 """Gaps below this, in meters and radians, are left to the last steps: rounding is no reason to move on."""
 
 NEARBY = 0.05
-"""Steps of this length in all, in radians or meters, are no long way."""
+"""Steps of this total length, in radians or meters, are not a long way."""
 
 
 class Closed(NamedTuple):
-    """Configurations, the gaps left, and what they are worth."""
+    """Configurations, the remaining gaps, and how good they are."""
 
     q: Array
     gaps: Array
     done: Array
-    """Where every gap is below the tolerance."""
+    """Whether every gap is below the tolerance."""
     held: Array
-    """Where those combinations of gaps are that count: others may be left by contradicting constraints."""
+    """Whether the combinations of gaps that count are: contradicting constraints may leave others."""
     moved: Array
-    """How far the last steps went."""
+    """Length of the last steps."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class ClosingProblem:
     Attributes
     ----------
     gaps, matrix : callables
-        Of configurations (N, nq): (N, nc), (N, nc, nv).
+        Take configurations (N, nq) to (N, nc) and (N, nc, nv).
     step : callable
         Moves configurations along velocities (N, nv) for unit time.
     clusters : Clusters
     free : ndarray of bool, shape (nv,)
         Which velocities may move.
     limits : PositionLimits, optional
-        Which joints must not leave; a joint at its limit that would move on is left out of a step.
+        Limits that joints must not leave; a joint at its limit that would move further is left out of a step.
     """
 
     gaps: Callable[[Array], Array]
@@ -82,7 +82,7 @@ class ClosingProblem:
     limits: PositionLimits | None = None
 
     def moved(self, q: Array, v: Array) -> Array:
-        """Take a step, as far as limits let it."""
+        """Return configurations after a step, as far as limits allow it."""
         there = self.step(q, v)
         return there if self.limits is None else self.limits.clipped(there, self.free)
 
@@ -112,7 +112,7 @@ class ClosingProblem:
         return found
 
     def scatter(self, moves: Sequence[Array], count: int) -> Array:
-        """Put together what the clusters move by, at most :data:`LONGEST_STEP` in all."""
+        """Return the moves of all clusters combined, at most :data:`LONGEST_STEP` in all."""
         whole = np.zeros((count, len(self.free)))
         for stack, move in zip(self.clusters.stacks, moves, strict=True):
             whole[:, stack.columns] = move
@@ -122,7 +122,7 @@ class ClosingProblem:
 
 @dataclass(frozen=True)
 class Counting:
-    """Which constraints count, where that is known: how many of each cluster, and how weak they may be."""
+    """Which constraints count, if that is known: how many of each cluster, and how weak they may be."""
 
     ranks: tuple[int, ...]
     least: float
@@ -138,7 +138,7 @@ def close(
 ) -> Closed:
     """Move the free velocities until every gap is below ``tolerance``, or as small as it can be; q is (N, nq).
 
-    Where ``any_will_do``, no lane is waited for once another is closed.
+    With ``any_will_do``, stop as soon as one lane is closed.
     """
     with np.errstate(all="ignore"):
         q, left = _nudged(problem, q.copy())
@@ -149,9 +149,9 @@ def close(
 def close_wherever_it_can_be(
     problem: ClosingProblem, q: Array, tolerance: float, any_will_do: bool = False, most_steps: int = MOST_STEPS
 ) -> Closed:  # fmt: skip
-    """As :func:`close`, before it is known which constraints count: weak ones are met, too, where that is no long way.
+    """Close before it is known which constraints count: satisfy weak ones, too, if that is not a long way.
 
-    So it is where they are weak because the configuration is nearly singular, and not where they are rounding.
+    It is not if they are weak because the configuration is nearly singular; it is if they are rounding errors.
     """
     first = close(problem, q, tolerance, None, any_will_do, most_steps)
     unmet = np.flatnonzero(first.held & ~first.done)
@@ -166,7 +166,7 @@ def close_wherever_it_can_be(
 
 
 def polish(problem: ClosingProblem, q: Array, tolerance: float, counting: Counting | None) -> Closed:
-    """Take the last steps only, from configurations that are nearly closed."""
+    """Take only the last steps, from configurations that are nearly closed."""
     with np.errstate(all="ignore"):
         return _polished(problem, q.copy(), problem.gaps(q), tolerance, counting)
 
@@ -177,7 +177,7 @@ def _polished(problem: ClosingProblem, q: Array, left: Array, tolerance: float, 
 
 
 def _nudged(problem: ClosingProblem, q: Array) -> tuple[Array, Array]:
-    """Leave guesses whose gaps say nothing about which way to go: both ends of a rod in one place."""
+    """Return guesses moved away from where gaps do not tell which way to go: both ends of a rod in one place."""
     left = problem.gaps(q)
     lost = ~np.isfinite(left).all(axis=-1)
     far = np.flatnonzero(~lost & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE))
@@ -203,10 +203,10 @@ def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None
 def _approach(
     problem: ClosingProblem, q: Array, left: Array, tolerance: float, any_will_do: bool, most_steps: int
 ) -> None:  # fmt: skip
-    """Levenberg and Marquardt's rule, lane by lane, in place.
+    """Apply Levenberg and Marquardt's rule, lane by lane, in place.
 
-    The damping falls after a step that brought the loops closer together and grows after one that did not, which is
-    then taken back.
+    The damping decreases after a step that brought the loops closer together and grows after one that did not, which is
+    then undone.
     """
     size = problem.size(left)
     damping = np.full(len(q), 1e-3)
@@ -237,13 +237,13 @@ def _approach(
         taken = active[better]
         q[taken], left[taken], size[taken] = trial[better], trial_left[better], trial_size[better]
         damping[active] = np.where(better, np.maximum(damping[active] * 0.1, LEAST_DAMPING), damping[active] * 10.0)
-    for lanes, *was in before:  # what brought nothing is taken back
+    for lanes, *was in before:  # steps that gained nothing are undone
         worse = ~(size[lanes] < was[2])
         q[lanes[worse]], left[lanes[worse]] = was[0][worse], was[1][worse]
 
 
 WORTHWHILE = 0.998
-"""A step is worth while that leaves less than this of the sum of squares."""
+"""A step is worthwhile if it leaves less than this of the sum of squares."""
 
 
 def _damped_step(problem: ClosingProblem, q: Array, left: Array, damping: Array) -> Array:
@@ -265,7 +265,7 @@ def _damped_step(problem: ClosingProblem, q: Array, left: Array, damping: Array)
 def _polish(
     problem: ClosingProblem, q: Array, left: Array, tolerance: float, counting: Counting | None
 ) -> tuple[Array, Array]:
-    """Newton steps along the constraints that count, in place, of lanes that are nearly closed."""
+    """Take Newton steps along the constraints that count, in place, for lanes that are nearly closed."""
     held, moved = np.zeros(len(q), dtype=bool), np.zeros(len(q))
     largest = np.abs(left).max(axis=-1, initial=0.0)
     active = np.flatnonzero(largest <= max(NUDGE, tolerance))
@@ -275,7 +275,7 @@ def _polish(
             break
         move, off = _newton_step(problem, q[active], left[active], counting)
         held[active] = off <= tolerance
-        # it is good enough when it stops becoming better
+        # it is good enough when it stops improving
         going = off < 0.5 * last[active]
         last[active] = off
         active, move = active[going], move[going]
@@ -309,12 +309,12 @@ def _newton_step(problem: ClosingProblem, q: Array, left: Array, counting: Count
 def _sparse_steps(
     blocks: Array, gaps: Array, stack: Stack, counting: Counting | None
 ) -> tuple[Array, Array] | None:  # fmt: skip
-    """Return the steps of large clusters (N, c, n) and how far off they are (N,); None where these are not for them."""
+    """Return the steps of large clusters (N, c, n) and their errors (N,); None if sparse factors do not apply."""
     if min(blocks.shape[-2:]) < long_chains.LARGE:
         return None
     moves, off = np.zeros((*blocks.shape[:-2], blocks.shape[-1])), np.zeros(blocks.shape[:-2])
     for lane in np.ndindex(*off.shape):
-        if gaps[lane].any():  # else there is nowhere to go
+        if gaps[lane].any():  # otherwise there is nowhere to go
             most = None if counting is None else counting.ranks[stack.members[lane[1]]]
             least = rank.ROUNDING if counting is None else counting.least
             step = long_chains.newton_step(blocks[lane], gaps[lane], least, most)

@@ -1,7 +1,7 @@
-"""Loops that share joints, and nothing with others: what their constraints are, each in its own units of length.
+"""Clusters: loops that share joints with one another only, with their constraints as lengths.
 
-The constraint matrix falls apart into one block per cluster.  Whatever is decided about independence is decided block
-by block, in numbers without units: with a characteristic length of the cluster, angles become lengths.
+The constraint matrix splits into one block per cluster.  Independence is decided block by block, in dimensionless
+numbers: with a characteristic length of the cluster, angles become lengths.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Cluster:
     Attributes
     ----------
     rows, columns : ndarray of int
-        Of the constraint matrix; all its other entries in these rows and columns are zero.
+        Rows and columns of the constraint matrix; all its other entries in these are zero.
     loops : tuple of str
         The joints that close the loops, and couplings.
     length : float
         Typical distance between axes, in meters.
     row_scale, column_scale : ndarray
-        What makes the block a matrix of numbers without units.
+        Factors that make the block dimensionless.
     reach : ndarray
-        How far a slide goes where a hinge turns by a radian: a meter, or more where levers are longer or loops wider
-        open than that.
+        How far a slide goes while a hinge turns by a radian: a meter, or more if levers are longer or loops open wider
+        than that.
     """
 
     rows: Array
@@ -46,14 +46,14 @@ class Cluster:
     reach: Array = field(repr=False)
 
     def block(self, k: Array) -> Array:
-        """Return the cluster's part of constraint matrices (..., nc, nv), without units."""
+        """Return the cluster's part of constraint matrices (..., nc, nv), dimensionless."""
         return np.asarray(k[..., self.rows[:, None], self.columns] * self.row_scale[:, None] * self.column_scale)
 
 
 def find(model: Model, q: Array, k: Array, gaps: Array) -> tuple[Cluster, ...]:
     """Return the clusters of a mechanism.
 
-    Configurations (S, nq), matrices K and gaps there show how long levers are, and how far it is to where it closes.
+    Configurations (S, nq), matrices K and gaps there show how long levers are, and how far it is to a closed state.
     """
     turning_row = np.array([unit == "rad" for unit in model.constraint_units], dtype=bool)
     turning_column = np.array([unit == "rad" for unit in model.v_units], dtype=bool)
@@ -78,7 +78,7 @@ def _indices(places: list[int]) -> Array:
 
 
 def _levers(model: Model, q: Array, k: Array) -> Array:
-    """Return how far each freedom moves what a loop or a coupling holds, per unit, at most: (loops + couplings, nv).
+    """Return how far each freedom moves what a loop or coupling holds, per unit, at most: (loops + couplings, nv).
 
     At both ends of a loop: the loop may be open, and a pin may lie on a hinge that it is far from once closed.
     """
@@ -99,19 +99,19 @@ def _longest(lengths: Any) -> float:
 
 
 PART_OF_BODIES = 0.3
-"""Where all axes meet in one point, or nearly so, bodies tell what is long: this part of their size."""
+"""Where all axes meet in one point, or nearly so, the size of bodies tells what is long: this fraction of it."""
 
 
 def _length(model: Model, columns: Array, levers: Array) -> float:
-    """Return the characteristic length of a cluster; one meter where neither levers nor bodies have any."""
+    """Return the characteristic length of a cluster; one meter if neither levers nor bodies have any."""
     length = max(_longest(levers), PART_OF_BODIES * size_of_bodies(model, columns))
     return length if length > constraints.NO_LENGTH else 1.0
 
 
 def size_of_bodies(model: Model, columns: Array) -> float:
-    """Return how large bodies are that some freedoms carry, by how far their mass is from their origin.
+    """Return the size of the bodies that some freedoms carry, by how far their mass is from their origin.
 
-    Point masses say nothing about that; zero where there are no others.
+    Point masses do not count; the size is zero if there are no others.
     """
     sizes, own = [], set(columns.tolist())
     for link, body in zip(model.links, model.bodies, strict=True):
@@ -126,15 +126,15 @@ def size_of_bodies(model: Model, columns: Array) -> float:
 
 @dataclass(frozen=True)
 class Stack:
-    """Clusters of one shape, computed at once.
+    """Clusters of the same shape, computed together.
 
     Attributes
     ----------
     members : ndarray of int, shape (c,)
-        Which clusters.
+        Indices of the clusters.
     rows, columns : ndarray of int, shapes (c, m) and (c, n)
     weights : ndarray, shape (c, m)
-        What makes every gap a length.
+        Factors that turn every gap into a length.
     """
 
     members: Array
@@ -158,7 +158,7 @@ class Clusters:
     all: tuple[Cluster, ...]
 
     def scales(self, model: Model) -> tuple[Array, Array]:
-        """Return what makes K a matrix without units, all of it: of its rows and of its columns.
+        """Return the factors of rows and of columns that make all of K dimensionless.
 
         Freedoms that no loop binds are scaled by the length of the largest cluster.
         """
@@ -187,7 +187,7 @@ class Clusters:
 
 
 def single(constraint_count: int, freedoms: int) -> Clusters:
-    """Return everything as one cluster, for problems with other conditions beside those of loops."""
+    """Return everything as one cluster, for problems with other conditions besides those of loops."""
     rows, columns = np.arange(constraint_count), np.arange(freedoms)
     ones = np.ones(freedoms)
     return Clusters((Cluster(rows, columns, (), 1.0, np.ones(constraint_count), ones, ones),))

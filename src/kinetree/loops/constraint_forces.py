@@ -37,26 +37,26 @@ class ForceNames:
     loops: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
     pushed_by: tuple[str, ...] = ()
-    """What pushes on each freedom: ``"motor"``, ``"base"`` of a base that nothing drives, or nothing."""
+    """What drives each freedom: ``"motor"``, ``"base"`` for a base that nothing drives, or nothing."""
 
 
 SHARE = 1e-8
-"""Components of forces that could be shared otherwise count where they are larger than this, of one."""
+"""Components of forces that could be shared differently count if they are larger than this, relative to one."""
 
 WHOSE_AXES = (
     "constraints: along the axes of the loop's joint, which turn with its second body; loop_wrenches_world has them "
-    "along those of the world"
+    "along world axes"
 )
 
 HOW_SHARED = (
-    "undetermined: redundant constraints or motors share these as parts fit and give way, not as they move; the "
-    "minimum-norm solution is shown"
+    "undetermined: redundant constraints or motors share these depending on fit and compliance, not on the "
+    "motion; the minimum-norm solution is shown"
 )
 
 
 @dataclass(frozen=True)
 class Undetermined:
-    """Which forces inside a mechanism its motion does not tell: laid out like those of :class:`ConstraintForces`.
+    """Which forces inside a mechanism its motion does not determine: laid out like those of :class:`ConstraintForces`.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class Undetermined:
 
     @property
     def any(self) -> bool:
-        """Whether there are some."""
+        """Whether there are any."""
         parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
         return any(bool(part.any()) for part in parts)
 
 
 def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
-    """Return forces of actuators and multipliers that together do nothing: S tau + K^T lambda = 0.
+    """Return forces of actuators and multipliers that together have no effect: S tau + K^T lambda = 0.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
     Returns
     -------
     tau, multipliers : ndarray (m, ..., nv), (m, ..., constraints)
-        Orthonormal together, m being how many constraints and actuators are too many.
+        Orthonormal together; m is the number of redundant constraints and actuators.
     """
     nv = k.shape[-1]
     motors = np.broadcast_to(np.eye(nv)[:, supplied], (*k.shape[:-2], nv, int(supplied.sum())))
@@ -107,8 +107,8 @@ class ConstraintForces:
     tau : ndarray (..., nv)
         Actuator forces, zero at passive joints.
     multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor and along the joint's axes, which turn
-        with it; the shortest ones where constraints are redundant.  Books and ReDySim have them along the world's axes:
+        Forces of the loop joints along their constraints, on the successor and along the joint's axes, which turn with
+        it; the shortest ones if constraints are redundant.  Books and ReDySim have them along world axes:
         ``loop_wrenches_world``.
     names : tuple of str
         One per constraint.
@@ -123,9 +123,9 @@ class ConstraintForces:
     of : ForceNames
         What the numbers belong to.
     find_undetermined : callable, optional
-        What :attr:`undetermined` is found by.
+        Computes :attr:`undetermined`.
     find_along_world : callable, optional
-        What :attr:`joint_wrenches_world` is found by.
+        Computes :attr:`joint_wrenches_world`.
     """
 
     tau: Array
@@ -141,7 +141,7 @@ class ConstraintForces:
 
     @cached_property
     def undetermined(self) -> Undetermined:
-        """Which of these numbers the motion does not tell, since redundant constraints or motors share them."""
+        """Which of these numbers the motion does not determine, since redundant constraints or motors share them."""
         if self.find_undetermined is not None:
             return self.find_undetermined()
         parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
@@ -151,11 +151,11 @@ class ConstraintForces:
     def joint_wrenches_world(self) -> Array:
         """The wrenches of the tree's joints along world axes, each at its body's origin, (..., bodies, 6)."""
         if self.find_along_world is None:
-            raise UnsupportedError("forces that no mechanism has made are known along body axes only")
+            raise UnsupportedError("forces that were not made by a mechanism are known along body axes only")
         return self.find_along_world()
 
     def at(self, joint: str) -> Array:
-        """Return moment and force at a joint, cut or uncut, along world axes, (..., 6): on its second body.
+        """Return the wrench of a joint, cut or uncut, on its second body, along world axes, (..., 6).
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class ConstraintForces:
 
     @property
     def table(self) -> TextTable:
-        """Forces of motors, of loops along their constraints, and what joints carry; of a batch the extremes."""
+        """Forces of motors, of loops along their constraints, and loads of joints; for a batch, the extremes."""
         rows: list[tuple[object, ...]] = []
         open_ = self.undetermined
         for k, what in enumerate(self.of.pushed_by):
@@ -197,7 +197,7 @@ class ConstraintForces:
         columns: tuple[str, ...] = ("what", "where", *values, "unit", "undetermined")
         if not open_.any:
             columns, rows = columns[:-1], [row[:-1] for row in rows]
-        return TextTable(columns, rows, title, "columns() has all by name, save(path) writes them")
+        return TextTable(columns, rows, title, "columns() has them all by name, save(path) writes them")
 
     @property
     def _is_batch(self) -> bool:
@@ -224,11 +224,11 @@ class ConstraintForces:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
 
         Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame,
-        and once more along the world's axes, ``pin.world_fx``.
+        and once more along world axes, ``pin.world_fx``.
         """
         if self.tau.ndim > 2:
             raise UnsupportedError(
-                f"a table has one row per state: these forces have a batch of shape {self.tau.shape[:-1]}, take a part"
+                f"a table has one row per state: these forces have a batch of shape {self.tau.shape[:-1]}; take a part"
             )
         tau, multipliers = np.atleast_2d(self.tau), np.atleast_2d(self.multipliers)
         found = {
@@ -246,7 +246,7 @@ class ConstraintForces:
         return found
 
     def save(self, path: str | os.PathLike[str], time: Array | None = None) -> None:
-        """Write :meth:`columns` to a ``.csv`` file, with the time in front where it is given.
+        """Write :meth:`columns` to a ``.csv`` file, with the time in front if it is given.
 
         Parameters
         ----------

@@ -1,10 +1,10 @@
-"""What depends on what: the rank of the constraints, which of them are enough, which freedoms follow.
+"""What depends on what: the rank of the constraints, which of them suffice, which freedoms follow.
 
-A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is
-searched for in the same way every time (or named by the user), never at the one that a program happens to ask
-about first.  So the independent freedoms mean the same in every call and in every process.  Where that choice
-serves badly, at a singular configuration, numerical methods find the rank anew; methods whose arguments or results
-are in these coordinates raise :class:`~kinetree.SingularError`.
+A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is searched for
+in the same way every time (or named by the user), never at the one that a program happens to use first.  So the
+independent freedoms mean the same in every call and in every process.  Where that choice works badly, at a singular
+configuration, numerical methods determine the rank again; methods whose arguments or results are in these coordinates
+raise :class:`~kinetree.SingularError`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREFERENCE = 1e-3
 
 @dataclass(frozen=True)
 class Decision:
-    """How many constraints of a cluster of loops are independent, and what that was decided by.
+    """How many constraints of a cluster of loops are independent, and how that was decided.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class Decision:
     constraints, rank : int
         How many there are, and how many count.
     least : float
-        The weakest that counts: a singular value of the matrix without units, where the strongest is at least one.
+        The weakest that counts: a singular value of the dimensionless matrix, where the strongest is at least one.
     dropped : float
         The strongest that does not count.
     by_rounding : bool
-        Whether what does not count contradicts the rest: by rounding of the numbers in a file, not of the computer.
+        Whether what does not count contradicts the rest: because numbers in a file are rounded, not by the computer.
     redundant : tuple of str
         Constraints that the others imply.
     """
@@ -69,7 +69,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Choices that hold in general for a mechanism.
+    """Choices that generally hold for a mechanism.
 
     Attributes
     ----------
@@ -84,10 +84,10 @@ class Coordinates:
     decisions : tuple of Decision
         How the rank was found, cluster by cluster of loops.
     slack : float
-        How far constraints that the others imply may be from being met, in meters and radians, because numbers in the
-        file are rounded; zero where they are not.
+        How far constraints that the others imply may be violated, in meters and radians, because numbers in the file
+        are rounded; zero if they are not.
     remaining : float
-        How far they are at the configurations that this was decided at.
+        How far they are violated at the configurations where this was decided.
     """
 
     rank: int
@@ -111,12 +111,12 @@ class Coordinates:
 
     @property
     def least(self) -> float:
-        """Singular values below this part of the largest do not count: rounding, of the file or of the computer."""
+        """Singular values below this fraction of the largest do not count: rounding, of the file or of the computer."""
         dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
         return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
 
     def rounding_in_words(self, name: str) -> str:
-        """Return what was decided about the mechanism ``name`` by taking weak constraints for rounding, if anything."""
+        """Return what was decided about the mechanism ``name`` by treating weak constraints as rounding, if any."""
         rounded = [d for d in self.decisions if d.by_rounding]
         if not rounded and not self.remaining > 0.0:
             return ""
@@ -140,11 +140,11 @@ class Coordinates:
 def _ordered_pivots(
     sample: Array, rows: Sequence[int], dependent: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:  # fmt: skip
-    """Eliminate at the sample: of pivots that are large enough the one that makes fewest entries (Markowitz 1957)."""
+    """Return pivots by elimination at the sample: of those large enough, the one that fills least (Markowitz 1957)."""
     work = np.array(sample[:, list(dependent)], dtype=float)
     shape, found = work.shape, list[tuple[int, int]]()
     noise = 1e-12 * np.abs(work).max(initial=0.0)
-    entries = np.flatnonzero(work)  # of the rows and columns that are left: a long chain of loops has few
+    entries = np.flatnonzero(work)  # among the remaining rows and columns: a long chain of loops has few
     for _ in rows:
         i, j = np.unravel_index(entries, shape)
         part = np.abs(work[i, j])
@@ -170,10 +170,10 @@ def _ordered_pivots(
 
 
 LARGE_ENOUGH = 0.3
-"""Pivots are at least this part of the largest entry of their column."""
+"""Pivots are at least this fraction of the largest entry of their column."""
 
 ABOVE_ROUNDING = 5.0
-"""Where a configuration is singular, constraints count that are so many times stronger than rounding."""
+"""In a singular configuration, constraints count that are this many times stronger than rounding."""
 
 
 CONTRADICTED = 1e-12
@@ -190,21 +190,21 @@ def choose(
     clusters: Clusters,
     rounding: float | None = None,
 ) -> Coordinates:
-    """Choose from constraint matrices at several assembled configurations (S, nc, nv).
+    """Return a choice from constraint matrices at several assembled configurations (S, nc, nv).
 
     Parameters
     ----------
     samples : ndarray
     gaps : ndarray, shape (S, nc)
-        What could not be closed there.
+        Gaps that could not be closed there.
     driven : ndarray of bool, shape (nv,)
-        Freedoms with an actuator; they become independent where possible.
+        Freedoms with an actuator; they become independent if possible.
     wanted : sequence of int, optional
         The user's independent freedoms.
     model : Model
-        Names, for messages.
+        Provides names for messages.
     clusters : Clusters
-        Of loops that share joints.
+        Clusters of loops that share joints.
     rounding : float, optional
         See :func:`kinetree.loops.rank.by_gap`.
     """
@@ -229,7 +229,7 @@ def choose(
 
 @one_blas_thread()
 def preferred(found: Coordinates, driven: Array) -> Coordinates:
-    """Choose independent freedoms among those that are ``driven`` (a mask) where possible, the rest by pivoting."""
+    """Return coordinates with independent freedoms among the ``driven`` ones if possible, the rest by pivoting."""
     k, most, nv = found.sample, found.rank, found.sample.shape[-1]
     order = tuple(int(j) for j in np.flatnonzero(driven))
     if len(order) == nv - most:
@@ -242,14 +242,14 @@ def preferred(found: Coordinates, driven: Array) -> Coordinates:
 
 @one_blas_thread()
 def including(found: Coordinates, given: Sequence[int], driven: Array, names: Sequence[str]) -> Coordinates:
-    """Choose independent freedoms that include those ``given``, the others among the driven ones where possible."""
+    """Return coordinates with the ``given`` freedoms independent, the others among the driven ones if possible."""
     k, most = found.sample, found.rank
     rest = [j for j in range(k.shape[-1]) if j not in given]
     listed = ", ".join(names[j] for j in given)
     if len(given) > found.sample.shape[-1] - most:
         raise SingularError(
             f"the mechanism has {k.shape[-1] - most} freedoms, but the motion of {len(given)} is given ({listed}): "
-            "give that of as many as there are freedoms, or fewer; the others follow"
+            "give at most as many as there are freedoms; the others follow"
         )
     if most and rank.numerical_rank(k[:, rest], least=found.least) < most:
         raise SingularError(
@@ -262,11 +262,11 @@ def including(found: Coordinates, given: Sequence[int], driven: Array, names: Se
 
 
 def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None) -> Decision:
-    """Decide how many constraints of a cluster are independent, from singular values (S, k) at closed configurations.
+    """Return how many constraints of a cluster are independent, from singular values (S, k) at closed configurations.
 
-    By the largest of each among the samples, so that no singular one decides.  Where gaps are left that cannot be
-    closed, constraints contradict one another: numbers are rounded, and what is weak is nothing but that.  Some of it
-    becomes stronger the farther away a sample is, so then what is usual among the samples decides.
+    The largest of each among the samples decides, so that no singular one does.  If gaps are left that cannot be
+    closed, constraints contradict one another: numbers are rounded, and weak constraints are nothing but that.  Some
+    become stronger the farther away a sample is, so then what is typical among the samples decides.
     """
     contradicted = bool(np.abs(gaps[:, cluster.rows] * cluster.row_scale).max(initial=0.0) > CONTRADICTED)
     if rounding is not None:
@@ -282,9 +282,9 @@ def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None)
         listed = ", ".join(f"{x:.2g}" for x in typical / max(1.0, float(typical[0])))
         raise SingularError(
             f"how many of the {len(cluster.rows)} constraints of {', '.join(cluster.loops)} are independent is not "
-            f"clear: the singular values {listed} have no gap of a factor {rank.CLEAR:g} that tells constraints from "
-            "rounding of the numbers in the file. Give these numbers with more digits, or say what counts as rounding: "
-            f"kinetree.Mechanism(robot.model, rounding={(gap.least * gap.dropped) ** 0.5:.0e})"
+            f"clear: the singular values {listed} have no gap of a factor {rank.CLEAR:g} that distinguishes "
+            "constraints from rounding of the numbers in the file. Give these numbers with more digits, or state "
+            f"what counts as rounding: kinetree.Mechanism(robot.model, rounding={(gap.least * gap.dropped) ** 0.5:.0e})"
         )
     return decision
 
@@ -323,9 +323,9 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
     ----------
     given : array_like or mapping from name to array_like
     names : sequence of str
-        Of the independent freedoms.
+        Names of the independent freedoms.
     called : str
-        Of the argument.
+        Name of the argument.
     """
     if not isinstance(given, Mapping):
         return as_array(given, (len(names),), called, f"one per independent freedom: {', '.join(names[:12])}")
@@ -335,8 +335,8 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
     missing = [name for name in names if name not in given]
     if missing:
         raise ShapeError(
-            f"{called} must tell all independent freedoms: {', '.join(missing)} missing. What is idle, as the spin of "
-            f"a rod between two balls is, must be told as well, {missing[0]!r}: 0 for instance"
+            f"{called} must give all independent freedoms: {', '.join(missing)} missing. Idle ones, such as the spin "
+            f"of a rod between two balls, must be given as well, {missing[0]!r}: 0 for instance"
         )
     columns = [as_array(given[name], (), f"{called} of {name!r}") for name in names]
     try:
@@ -348,7 +348,7 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
 
 @one_blas_thread()
 def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
-    """Compute the matrix G of ``v = G v_independent`` (Khalil eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
+    """Return the matrix G of ``v = G v_independent`` (Khalil eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
     dependent, independent = list(chosen.dependent), list(chosen.independent)
     g = np.zeros((*k.shape[:-2], k.shape[-1], len(independent)))
     g[..., independent, range(len(independent))] = 1.0
@@ -359,7 +359,7 @@ def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> 
 
 @one_blas_thread()
 def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
-    """Solve ``K_d x = rhs``, d being the dependent freedoms; an error says where they do not follow."""
+    """Solve ``K_d x = rhs``, d being the dependent freedoms; the error tells where they do not follow."""
     columns = k[..., list(chosen.dependent)]
     found = rank.numerical_rank(columns, scale, chosen.least) < chosen.rank
     if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
@@ -372,7 +372,7 @@ def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scal
 
 
 def _solved(columns: Array, rhs: Array, chosen: Coordinates) -> Array:
-    """Solve for dependent freedoms: of long chains of loops by sparse factors, else by singular values."""
+    """Solve for dependent freedoms: long chains of loops by sparse factors, others by singular values."""
     batch = np.broadcast_shapes(columns.shape[:-2], rhs.shape[:-2])
     if min(columns.shape[-2:]) < LARGE or not np.prod(batch):
         return rank.least_squares(columns, rhs, chosen.rank)

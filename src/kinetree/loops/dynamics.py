@@ -1,10 +1,10 @@
-"""Dynamics of closed loops on arrays, by methods that find the rank where they are asked.
+"""Dynamics of closed loops on arrays, by methods that determine the rank at each configuration.
 
     M a = force + K^T lambda,    K a = target        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
 
-All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are independent in
-general; where fewer are, in a singular configuration, the directions that are not held there move as forces say.
-``scale`` is the size that K's singular values usually have, ``least`` how small they may be beside that (see
+All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are generally
+independent; where fewer are, in a singular configuration, the directions that are not held there move freely under
+forces. ``scale`` is the usual size of K's singular values, ``least`` how small they may be compared with that (see
 :func:`kinetree.loops.rank.decompose`).
 """
 
@@ -27,7 +27,7 @@ NOISE = 1e-12
 
 
 MOST_TOGETHER = 16
-"""Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
+"""Constraints up to which all are eliminated together if clusters do not work: more take minutes to compile."""
 
 BAUMGARTE = (10.0, 10.0)
 """Default stabilization: gaps decay as exp(-10 t), critically damped."""
@@ -37,7 +37,7 @@ BAUMGARTE = (10.0, 10.0)
 
 
 def without_hold(basis: Array, counts: Array, driven: Array, least: float) -> Array:
-    """Say of each state whether the actuators have no hold on one of its motions, as :func:`.rank.motions` has them."""
+    """Return for each state whether the actuators do not control one of its motions, as in :func:`.rank.motions`."""
     moved = basis[..., driven, :]
     short = numerical_rank(moved, 1.0, least) < counts.sum(axis=-1)
     return np.asarray(short & np.isfinite(moved).all(axis=(-1, -2)))
@@ -45,9 +45,10 @@ def without_hold(basis: Array, counts: Array, driven: Array, least: float) -> Ar
 
 @one_blas_thread()
 def forces_along(columns: Array, basis: Array, driven: Array, weights: Array) -> Array:
-    """Return the actuator forces that belong to each of several joint forces of the tree, (..., nv, several).
+    """Return the actuator forces for each of several joint forces of the tree, (..., nv, several).
 
-    They minimize the weighted forces under N^T (B u - tau) = 0, N being the ``basis`` of the motions the loops allow.
+    They minimize the weighted forces subject to N^T (B u - tau) = 0, N being the ``basis`` of the motions the loops
+    allow.
     """
     n = np.swapaxes(basis, -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
@@ -60,9 +61,9 @@ def forces_along(columns: Array, basis: Array, driven: Array, weights: Array) ->
 
 @one_blas_thread()
 def left_by_actuators(tau: Array, basis: Array, driven: Array) -> Array:
-    """Return the part of a motion's joint forces that no actuator and no loop can give, (..., nv).
+    """Return the part of a motion's joint forces that no actuator and no loop can provide, (..., nv).
 
-    It is zero of a motion that happens by itself, however few actuators there are.
+    It is zero for an unforced motion, however few actuators there are.
     """
     forces = forces_along(tau[..., None], basis, driven, np.ones(len(driven)))
     left = np.swapaxes(basis, -1, -2) @ (tau[..., None] - forces)
@@ -73,7 +74,7 @@ def left_by_actuators(tau: Array, basis: Array, driven: Array) -> Array:
 def forces_by_f_matrix(
     tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
 ) -> Array:
-    """Find all actuator forces and multipliers at once (Shah eq. 8.4).
+    """Return all actuator forces and multipliers, solved for at once (Shah eq. 8.4).
 
     Redundant constraints are left out; with redundant actuators the system is bordered
     by the conditions for the least weighted forces.
@@ -102,7 +103,7 @@ def forces_by_f_matrix(
 
 
 def _local_rows(k: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
-    """Return orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
+    """Return orthonormal rows that span K's, zero after the last one, and which of them are nonzero."""
     _, s, vt, kept = decompose(k, None, scale, least)
     there = (kept | np.isnan(s))[..., :rank]
     return np.where(there[..., None], vt[..., :rank, :], 0.0), there
@@ -112,7 +113,7 @@ def _local_rows(k: Array, rank: int, scale: float, least: float) -> tuple[Array,
 
 
 def stabilization_gains(stabilization: Any) -> tuple[float, float]:
-    """Return the gains (alpha, beta) of Baumgarte's stabilization from what a user says."""
+    """Return the gains (alpha, beta) of Baumgarte's stabilization from the user's option."""
     if stabilization is True:
         return BAUMGARTE
     if stabilization is False or stabilization is None:
@@ -131,11 +132,11 @@ class Accelerations(NamedTuple):
 
     a: Array
     multipliers: Array
-    """The shortest ones where constraints are redundant."""
+    """The shortest ones if constraints are redundant."""
     ordinary: Array
-    """Where as many constraints hold as in general."""
+    """Whether as many constraints hold as in general."""
     left: Array
-    """What is left of K a = target, in singular configurations only."""
+    """The residual of K a = target, in singular configurations only."""
 
 
 @one_blas_thread()
@@ -149,7 +150,7 @@ def accelerations(
     """
     u, s, vt, kept = decompose(k, rank, scale, least)
     u, s, held, kept = u[..., :rank], s[..., :rank], vt[..., :rank, :], kept[..., :rank] | np.isnan(s[..., :rank])
-    # in a singular configuration the smallest singular values vanish: those directions are let go
+    # in a singular configuration the smallest singular values vanish: those directions are released
     held = np.where(kept[..., None], held, 0.0)
     inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
     given = inverse * (np.swapaxes(u, -1, -2) @ target[..., None])[..., 0]
@@ -163,7 +164,7 @@ def accelerations(
 
 
 def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:
-    """[M V; V^T 0] [a; -mu] = [force; given] (Shah eq. 8.5); rows of V that are not kept are zero, and so is mu."""
+    """Solve [M V; V^T 0] [a; -mu] = [force; given] (Shah eq. 8.5); rows of V not kept are zero, and so is mu."""
     nv, r = m.shape[-1], held.shape[-2]
     whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
     whole[..., :nv, :nv] = m
@@ -175,14 +176,14 @@ def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array)
 
 
 def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:
-    """a = N y + V given, N^T M N y = N^T (force - M V given) (Khalil eq. 10.46-10.48)."""
+    """Solve a = N y + V given, N^T M N y = N^T (force - M V given) (Khalil eq. 10.46-10.48)."""
     fixed = np.swapaxes(held, -1, -2) @ given[..., None]
     return np.asarray((solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 
 
 @one_blas_thread()
 def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
-    """Find the nearest velocity, in energy, with K v = 0, and where as many constraints hold as in general.
+    """Return the nearest velocity, in energy, with K v = 0, and whether as many constraints hold as in general.
 
     Constraints weaker than ``least`` do not change it.
     """
@@ -207,15 +208,15 @@ class LoopWrenches(NamedTuple):
     """Forces of loop joints, moment first."""
 
     own: Array
-    """On each successor, in the joint's moving frame."""
+    """Wrench on each successor, in the joint's moving frame."""
     world: Array
     """The same in world axes, at the joint."""
     on_bodies: Array
-    """As loads on all bodies of the tree, in body axes."""
+    """The same as loads on all bodies of the tree, in body axes."""
 
 
 def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
-    """Compute the forces of loop joints from multipliers."""
+    """Return the forces of loop joints from multipliers."""
     batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
     with np.errstate(all="ignore"):
         posed = kinematics.poses(model, split(q))

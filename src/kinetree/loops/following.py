@@ -1,8 +1,8 @@
-"""Following paths through closed configurations: no jumps from one branch to another, none by whole turns.
+"""Paths through closed configurations: no jumps from one branch to another, or by whole turns.
 
-From each configuration as many of the next ones are found as lead from one to the other: where a prediction along the
-velocity leads.  Where one comes to lie far from its prediction, the step was too long, or there is no way on: it is
-halved until that is clear.  Several paths are followed at once, each for itself: those of designs of a mechanism.
+From each configuration, several of the next ones are found, as long as each lies where a prediction along the velocity
+leads.  If one is far from its prediction, the step was too long, or there is no way forward: it is halved until that is
+clear.  Several paths are followed at once, independently: those of designs of a mechanism.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..spatial.arrays import Array
 from .limits import PositionLimits
 
 FARTHEST = 0.5
-"""How far a goal may be from the one before, in radians and meters: whole turns must not be mistaken for none."""
+"""How far a goal may be from the previous one, in radians and meters: whole turns must not be mistaken for none."""
 
 SHORTEST = 2.0**-12
-"""Steps shorter than this part of the way between two points of a path mean that there is no way on."""
+"""Steps shorter than this fraction of the way between two points of a path mean that there is no way forward."""
 
 POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 500, 20, 100_000
 """Points of a path that are found from one configuration: at first, and at least; and of all paths together."""
@@ -29,24 +29,24 @@ POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 500, 20, 100_000
 
 @dataclass(frozen=True)
 class PathProblem:
-    """What is to be followed; goals are rows of numbers, and paths are told apart by their numbers.
+    """What is to be followed; goals are rows of numbers, and paths are identified by their indices.
 
     Attributes
     ----------
     goals : callable
-        Of paths (n,), points on them (n,), and a number: so many goals from there on, (n, number, g); NaN behind the
-        last.
+        For paths (n,), points on them (n,), and a number, returns that many goals from there on, (n, number, g); NaN
+        after the last.
     close : callable
-        Of guesses (n, nq) and goals (n, g): closed configurations, and which of them are at their goals.
+        For guesses (n, nq) and goals (n, g), returns closed configurations, and which of them are at their goals.
     way : callable
         From goals (n, g) to others, as rates in unit time.
     between : callable
-        Of two goals and a share of the way, (n, g), (n, g) and (n,): the goals there.
+        For two goals and a fraction of the way, (n, g), (n, g) and (n,), returns the goals there.
     predicted : callable
-        Of configurations (n, nq), the ways to the next goals, and these: where that leads.
+        For configurations (n, nq), the ways to the next goals, and these, returns where that leads.
     follows : callable
-        Of configurations (n, nq), the next ones, the ways between their goals, and the next goals: which of the next
-        ones lie where those before lead to.
+        For configurations (n, nq), the next ones, the ways between their goals, and the next goals, returns which of
+        the next ones lie where the previous ones lead.
     """
 
     goals: Callable[[Array, Array, int], Array]
@@ -66,8 +66,8 @@ class PathProblem:
         starts : ndarray (L, nq)
             Configurations at the first points; NaN where there is none.
         must_reach : bool
-            Whether to stop at a point that is not reached.  Else it stays NaN, and the next one is looked for from the
-            last that was.
+            Whether to stop at a point that is not reached.  Otherwise it stays NaN, and the next one is sought from the
+            last reached one.
         """
         paths = len(starts)
         found = np.full((paths, count, starts.shape[-1]), np.nan)
@@ -104,7 +104,7 @@ class PathProblem:
         return Followed(found, missed, share)
 
     def _several(self, found: Array, at: Array, nxt: Array, paths: Array, width: int) -> Array:
-        """Find the next points of paths, each from the last that was; return how many of each lead to one another."""
+        """Find the next points of paths from the last reached ones; return how many of each lead to one another."""
         goals = self.goals(paths, nxt, width)
         before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
         way = self.way(before.reshape(-1, goals.shape[-1]), goals.reshape(-1, goals.shape[-1]))
@@ -129,7 +129,7 @@ class PathProblem:
         return several
 
     def _in_steps(self, q: Array, paths: Array, at: Array, nxt: Array) -> tuple[Array, Array]:
-        """Go to one point of each path in steps as long as can be trusted; return where, and which share of the way."""
+        """Go to one point of each path in steps as long as can be trusted; return where, and the fraction covered."""
         start, end = self.goals(paths, at, 1)[:, 0], self.goals(paths, nxt, 1)[:, 0]
         q, here, share, step = q.copy(), start.copy(), np.zeros(len(paths)), np.ones(len(paths))
         while len(lanes := np.flatnonzero((share < 1.0) & (step >= SHORTEST))):
@@ -153,9 +153,9 @@ class Followed:
     q : ndarray, shape (L, T, nq)
         NaN at points that are not reached.
     missed : ndarray of int, shape (L,)
-        The first point that is not reached; -1 where all are.
+        The first point that is not reached; -1 if all are.
     share : ndarray, shape (L,)
-        How much of the way to that was gone.
+        The fraction of the way to it that was covered.
     """
 
     q: Array
@@ -174,24 +174,24 @@ def followed(
     first: int = 0,
     said: Callable[[Array], str] = str,
 ) -> tuple[Array, Array]:
-    """Return configurations along goals (T, g), NaN where there are none, and where there are some.
+    """Return configurations along goals (T, g), NaN if there are none, and which were found.
 
     Parameters
     ----------
     path : PathProblem
     goals : ndarray (T, g)
     start : ndarray (nq,)
-        From which the first goal is looked for.
+        The configuration from which the first goal is sought.
     nearest : callable
-        Of the number of a goal and a guess: the configuration there, or an error that says why there is none.
+        For the index of a goal and a guess, returns the configuration there, or an error that tells why there is none.
     limits : PositionLimits, optional
-        That must hold.
+        Limits that must hold.
     must_reach : bool
         Whether a goal that is not reached is an error.
     name : str
-        Of the mechanism, for messages.
+        Name of the mechanism, for messages.
     first : int
-        Number of the first goal, for messages: -1 where that is the start.
+        Index of the first goal, for messages: -1 if that is the start.
     said : callable
         A goal in words.
     """
@@ -221,7 +221,7 @@ def followed(
         at = int(np.flatnonzero(reached & ~within)[0])
         why = (
             f"{name!r} would leave its limits: {limits.in_words(q[at])}. limits=False "
-            "ignores limits; another q_guess may begin on a branch that stays within them"
+            "ignores limits; another q_guess may start on a branch that stays within them"
         )
         raise PathError(f"{_where(at + first)} {why}", at + first, why)
     return np.where((reached & within)[:, None], q, np.nan), reached & within
@@ -233,7 +233,7 @@ def _leading(good: Array) -> Array:
 
 
 def of_one_path(goals: Array, paths: Array, points: Array, width: int) -> Array:
-    """Return goals (T, g) of the only path, as :class:`PathProblem` wants them."""
+    """Return goals (T, g) of the only path, as :class:`PathProblem` needs them."""
     return goals[None, points[0] : points[0] + width]
 
 
@@ -248,16 +248,16 @@ def _error(point: int, why: str) -> PathError:
 def _lost(
     k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str, first: int, end: str
 ) -> PathError:  # fmt: skip
-    """Say why a point of a path is not reached."""
+    """Return an error that tells why a point of a path is not reached."""
     try:
         nearest(k, last)
     except ClosureError as problem:
-        gap = str(problem).split(". ")[0]  # a guess that is nearer, which it goes on to ask for, there is not
-        why = f"{gap}. It comes as far as {end}: a dead point, or the end of what these sizes reach"
+        gap = str(problem).split(". ")[0]  # the rest asks for a nearer guess, which does not exist
+        why = f"{gap}. It gets as far as {end}: a dead point, or the limit of what these sizes reach"
         return _error(k + first, why)
     why = (
-        f"after {share:.0%} of the way from the point before it comes "
-        "to a singular configuration, beyond which the point is reached on another branch only. Lead the path around "
-        "it, begin on another branch (q_guess), or give points that lie closer together"
+        f"after {share:.0%} of the way from the previous point it reaches a singular configuration, beyond which "
+        "the point is reached only on another branch. Lead the path around it, start on another branch "
+        "(q_guess), or give points that are closer together"
     )
     return PathError(f"{name!r} cannot follow the path to point {k + first}: {why}", k + first, why)

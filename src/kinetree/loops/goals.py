@@ -11,7 +11,7 @@ from ..spatial.arrays import Array, pack, split
 
 
 def numbers_of(goal: FrameGoal, poses: Array) -> Array:
-    """Return poses (..., 4, 4), or positions (..., 3) where that is all that counts, as numbers of a goal (..., n)."""
+    """Return poses (..., 4, 4), or positions (..., 3) if only these count, as numbers of a goal (..., n)."""
     if poses.shape[-1] == 3:
         return poses
     rows = poses[..., :3, 0 if goal.orientation else 3 : 4 if goal.position else 3]
@@ -30,7 +30,7 @@ def off(goal: FrameGoal, pose: Array, wanted: Array) -> Array:
 
 
 def between(goal: FrameGoal, first: Array, second: Array, share: Array) -> Array:
-    """Return the goals at shares (N,) of the way from some (N, n) to others, turned about one axis each."""
+    """Return the goals at fractions (N,) of the way from some (N, n) to others, each turned about one axis."""
     there = np.array(first + share[:, None] * (second - first))
     if goal.orientation:
         turn = Rotation.from_rotvec(share[:, None] * off(goal, second, first)[:, :3]).as_matrix()

@@ -1,4 +1,4 @@
-"""Where the joints of a mechanism may be, as closing its loops sees it."""
+"""Where the joints of a mechanism may be when its loops are closed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TURN = 2.0 * np.pi
 class PositionLimits:
     """Limits of all coordinates of a mechanism.
 
-    Leaders have those that their followers leave them; joints with quaternions are looked at when all is done.
+    Leaders have those that their followers leave them; joints with quaternions are checked at the end.
     """
 
     model: Model
@@ -37,7 +37,7 @@ class PositionLimits:
 
     @cached_property
     def ranges(self) -> tuple[JointRange, ...]:
-        """Limits of all joints, followers included, as far as there are some."""
+        """Limits of all joints, including followers, as far as they have any."""
         found = []
         for joint, link in zip(self.model.joints, self.model.links, strict=True):
             scale = (float(link.ratio), float(link.offset)) if link.follows else (1.0, 0.0)
@@ -48,7 +48,7 @@ class PositionLimits:
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array, Array, Array]:
-        """Of each coordinate with limits: its place in q, in v, and the limits."""
+        """For each coordinate with limits: its place in q, in v, and the limits."""
         found = [
             (joint.q_slice.start + k, joint.v_slice.start + k, joint.lower[k], joint.upper[k])
             for joint in bounded_by_followers(self.model, ()).joints
@@ -82,7 +82,7 @@ class PositionLimits:
         return bool(self.ranges)
 
     def hold(self, q: Array) -> Array:
-        """Say of each configuration whether all joints are within their limits."""
+        """Return for each configuration whether all joints are within their limits."""
         own = q[..., self._table[0].astype(int)] * self._table[1] + self._table[2]
         inside = (own >= self._table[3] - SLACK) & (own <= self._table[4] + SLACK)
         return np.asarray(inside.all(axis=-1) & np.isfinite(q).all(axis=-1))
@@ -113,7 +113,7 @@ class PositionLimits:
         return q
 
     def blocked(self, q: Array, pull: Array) -> Array:
-        """Say which velocities (N, nv) are at a limit and pulled further out."""
+        """Return which velocities (N, nv) are at a limit and pulled further out."""
         places, rates, low, high = self._bounds
         found = np.zeros(pull.shape, dtype=bool)
         at, along = q[..., places], pull[..., rates]
@@ -128,20 +128,20 @@ class PositionLimits:
         again: Callable[[Array, Array], tuple[Array, Array]],
         *starts: Array,
     ) -> tuple[Array, Array]:
-        """Return closed configurations within limits where there are some, and where that is.
+        """Return closed configurations within limits if there are any, and which these are.
 
         Parameters
         ----------
         found : ndarray (N, nq)
-            Closed ones, wherever they are; written to.
+            Closed configurations, wherever they are; overwritten.
         done : ndarray (N,) of bool
             Which of them are closed.
         free : ndarray (nv,) of bool
             Which velocities may move.
         again : callable
-            Closes configurations (n, nq) of some lanes (n,) without leaving the limits, and says which are closed.
+            Closes configurations (n, nq) of some lanes (n,) without leaving the limits, and returns which are closed.
         *starts : ndarray (N, nq) or (nq,)
-            Where it begins anew for lanes that are beyond limits.
+            New starts for lanes that are beyond limits.
         """
         if not self.any:
             return found, np.ones(len(found), dtype=bool)
@@ -160,18 +160,18 @@ class PositionLimits:
         return found, within
 
     def refusal(self, how: str, q: Array, bad: Array, batch: tuple[int, ...]) -> str:
-        """Say which joint is beyond its limits, of the ``bad`` state that is nearest to being within."""
+        """Return an error that names the joint beyond its limits, in the ``bad`` state that is nearest to them."""
         lanes = np.flatnonzero(bad)
         lane = int(lanes[np.argmin(self.excess(q[lanes]))])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         return f"{how.format(where=where)}: {self.in_words(q[lane])}. limits=False ignores limits"
 
     def excess(self, q: Array) -> Array:
-        """Return how far the joint that is farthest out is beyond its limit, of each configuration."""
+        """Return by how much the joint that is farthest out exceeds its limit, for each configuration."""
         return np.asarray(np.max([np.zeros(q.shape[:-1]), *(out.max(axis=-1) for _, out in self._out(q))], axis=0))
 
     def in_words(self, q: Array) -> str:
-        """Say of one configuration which joint is farthest out, where it is, and what its limits are."""
+        """Return for one configuration which joint is farthest out, where it is, and what its limits are."""
         k, out = max(self._out(q), key=lambda found: float(found[1].max(initial=0.0)))
         joint, i = self.model.joints[k], int(out.argmax())
         link = self.model.links[k]
@@ -184,7 +184,7 @@ class PositionLimits:
         )
 
     def _out(self, q: Array) -> list[tuple[int, Array]]:
-        """Return, of each joint, how far its coordinates are beyond their limits."""
+        """Return for each joint how far its coordinates are beyond their limits."""
         found = []
         for k, (joint, link) in enumerate(zip(self.model.joints, self.model.links, strict=True)):
             own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]

@@ -1,9 +1,9 @@
 """Constraints of hundreds of loops in one chain: singular values and Newton steps from a narrow band.
 
-A loop has to do with the joints around it only, so the matrix of a long chain of loops is nearly empty.  In the right
-order (Cuthill and McKee 1969) the symmetric matrix ``[[0, K], [K^T, 0]]``, whose eigenvalues are the singular values
-of K and their negatives, is a narrow band; they come out as exactly as from K itself, for nothing is squared.
-Whatever is small, or is not sparse, is left to LAPACK's singular value decomposition.
+A loop involves only the joints around it, so the matrix of a long chain of loops is nearly empty.  In the right order
+(Cuthill and McKee 1969) the symmetric matrix ``[[0, K], [K^T, 0]]``, whose eigenvalues are the singular values of K and
+their negatives, is a narrow band; they are as accurate as from K itself, since nothing is squared. Matrices that are
+small or not sparse are left to LAPACK's singular value decomposition.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ import numpy as np
 from ..spatial.arrays import Array
 
 LARGE = 200
-"""Matrices with fewer rows or columns than this are quickly decomposed as they are."""
+"""Matrices with fewer rows or columns than this are quickly decomposed directly."""
 
 NARROW = 0.05
-"""Bands are narrow that are no wider than this part of the matrix."""
+"""Bands count as narrow up to this fraction of the matrix."""
 
 DAMPED, ROUNDS = 1e-4, 5
-"""The square of the least singular value that counts is damped by this part of it; so often the step is corrected."""
+"""The square of the least singular value that counts is damped by this fraction of it; the step is corrected this
+often."""
 
 NOT_THERE = 1e-10
-"""Singular values that do not count must be below this part of the least that does, for a damped solution to serve."""
+"""Singular values that do not count must be below this fraction of the least that does, for a damped solution to
+work."""
 
 
 def singular_values(matrices: Array) -> Array:
@@ -45,11 +47,11 @@ class _BandOfLoops:
     Attributes
     ----------
     places : tuple of ndarray
-        Rows and columns of K that hold something in any of the matrices.
+        Rows and columns of K that are nonzero in any of the matrices.
     below, column : ndarray of int
-        Where these sit in the lower half of the band.
+        Places of these in the lower half of the band.
     width, size : int
-        Of the band; rows and columns of zeros are left out.
+        Width and size of the band; rows and columns of zeros are left out.
     """
 
     places: tuple[Array, Array]
@@ -60,7 +62,7 @@ class _BandOfLoops:
 
     @classmethod
     def of(cls, matrices: Array) -> _BandOfLoops | None:
-        """Return the band of matrices (..., m, n); None where they are small, or not finite, or not nearly empty."""
+        """Return the band of matrices (..., m, n); None if they are small, not finite, or not nearly empty."""
         m, n = matrices.shape[-2:]
         if min(m, n) < LARGE or not matrices.size or not np.isfinite(matrices).all():
             return None
@@ -101,9 +103,9 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
     matrix : ndarray, shape (m, n)
     gaps : ndarray, shape (m,) or (m, k)
     least : float
-        Constraints below this part of the strongest do not count.
+        Constraints below this fraction of the strongest do not count.
     most : int or None
-        No more than so many do.
+        The most that count.
 
     Returns
     -------
@@ -111,12 +113,12 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
     off : float
         Length of the part of the gaps that the move closes.
 
-    None where the matrix is small or not sparse, or where it is not plain which constraints count.
+    None if the matrix is small or not sparse, or if it is not clear which constraints count.
 
     Notes
     -----
-    ``x = K^T (K K^T + d)^-1 r`` is the shortest solution but for a part ``d / (s^2 + d)`` along each singular value s,
-    and what it leaves is solved for in the same way again.
+    ``x = K^T (K K^T + d)^-1 r`` is the shortest solution except for a fraction ``d / (s^2 + d)`` along each singular
+    value s, and the remainder is solved for again in the same way.
     """
     band = _BandOfLoops.of(matrix)
     if band is None:
@@ -138,7 +140,7 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
 
 
 def square_solution(matrix: Array, rhs: Array) -> Array | None:
-    """Return x with ``matrix x = rhs``, (n, n) by (n, k), by sparse factors; None where these do not serve."""
+    """Return x with ``matrix x = rhs``, (n, n) by (n, k), by sparse factors; None if these do not work."""
     if not (np.isfinite(matrix).all() and np.isfinite(rhs).all()):
         return None
     from scipy.sparse import csc_array  # as above
@@ -154,13 +156,13 @@ def square_solution(matrix: Array, rhs: Array) -> Array | None:
 
 
 SOLVED = 1e-13
-"""What may be left of equations that sparse factors solve, beside their largest terms."""
+"""Largest residual of equations that sparse factors solve, relative to their largest terms."""
 
 
 def null_space(matrix: Array, rank: int) -> Array | None:
     """Return orthonormal columns that a matrix (m, n) of a rank maps to zero; None as in :func:`newton_step`.
 
-    Moves at random, some more than are needed, are made such that the constraints allow them.
+    Random moves, a few more than needed, are projected so that the constraints allow them.
     """
     n = matrix.shape[1]
     guesses = np.random.default_rng(0).standard_normal((n, min(n, n - rank + SPARE)))
@@ -171,4 +173,4 @@ def null_space(matrix: Array, rank: int) -> Array | None:
 
 
 SPARE = 4
-"""So many more moves than freedoms are tried, lest those at random be nearly the same."""
+"""How many more moves than freedoms are tried, in case random ones are nearly the same."""

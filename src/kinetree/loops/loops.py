@@ -1,4 +1,4 @@
-"""What a robot knows of its closed loops: parts by subject, each on those before it (see :mod:`.parts`)."""
+"""What a robot knows about its closed loops: parts by subject, each building on those before it (see :mod:`.parts`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Loops:
     Parameters
     ----------
     evaluator : Evaluator
-        Of a model with loops or couplings.
+        Evaluator of a model with loops or couplings.
     wanted : sequence of int, optional
         The freedoms that the others follow from, if they were named.
     q_guess : array_like, shape (nq,), optional
@@ -51,7 +51,7 @@ class Loops:
         rounding: float | None = None,
     ) -> None:
         if rounding is not None and not 0.0 <= rounding < 1.0:
-            raise OptionError(f"rounding is a part of the strongest constraint, between 0 and 1, not {rounding!r}")
+            raise OptionError(f"rounding is a fraction of the strongest constraint, between 0 and 1, not {rounding!r}")
         self.model, self.evaluator = evaluator.model, evaluator
         self.wanted = None if wanted is None else tuple(wanted)
         self.q_guess = None if q_guess is None else as_array(q_guess, (self.model.nq,), "q_guess")
@@ -79,7 +79,7 @@ class Loops:
         return Loops(self.geometry.exact, self.wanted, self.q_guess, self.rounding)
 
     def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a robot's method that asks loops, as quick as it can be where it is called with nothing but vectors.
+        """Return a robot's method that uses loops, as fast as possible when called with vectors only.
 
         Parameters
         ----------
@@ -90,10 +90,10 @@ class Loops:
         quick: dict[str, HasQuick] = {"inverse_dynamics": self.inverse, "forward_dynamics": self.forward}
         return QuickMethod(method, find(name).inputs, quick[name]) if name in quick else method
 
-    # ---------------------------------------------------------------- as algorithms of the table
+    # ---------------------------------------------------------------- algorithms of the table
 
     def whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
+        """Return the algorithm for a mechanism's inverse or forward dynamics in one piece, and its choices."""
         known = self.choice.coordinates
         if name == "forward_dynamics":
             if self.prepared.evaluator.singular_joint() is not None:
@@ -102,19 +102,19 @@ class Loops:
         if known.independent != self.choice.suppliers:
             raise UnsupportedError(
                 f"the actuated joints of {self.model.name!r} are not its independent freedoms, so its inverse dynamics "
-                "is no fixed sequence of operations; count or export forward_dynamics, or the tree's"
+                "is not a fixed sequence of operations; count or export forward_dynamics, or the tree's"
             )
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
 
     @staticmethod
     def has_closed_form(name: str) -> bool:
-        """Return whether an algorithm is, or can be, done by a choice of coordinates that loops make."""
+        """Return whether an algorithm is, or can be, computed with a choice of coordinates that loops make."""
         return bool(find(name).closed_by) or any(option.chosen_by_loops for option in find(name).options)
 
     def closed_form(self, name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does the same with loops closed and nothing else, and its choices.
+        """Return the algorithm that does only the same with loops closed, and its choices.
 
-        It holds in all configurations but those that are singular for these choices.
+        It holds in all configurations except those that are singular for these choices.
         """
         algorithm, known = find(name), self.choice.coordinates
         if name == "hybrid_dynamics":
@@ -131,7 +131,7 @@ class Loops:
         if name == "joint_wrenches" and not motors <= set(known.independent):
             raise UnsupportedError(
                 f"{self._listed(sorted(motors - set(known.independent)))} of {self.model.name!r} has a motor, "
-                "and its motion follows from that of others: on symbols joint_wrenches needs motors at independent "
+                "but its motion follows from that of others: on symbols joint_wrenches needs motors at independent "
                 "freedoms only, see with_independent"
             )
         usual = {"inverse_dynamics": "independent_inverse_dynamics", "forward_dynamics": "independent_forward_dynamics"}
@@ -141,7 +141,7 @@ class Loops:
         return ", ".join(self.geometry.v_names[j] for j in freedoms)
 
     def compiled_form(self, request: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the algorithm that a method runs with the loops closed; None where it is that of the tree."""
+        """Return the algorithm that a method runs with the loops closed; None if it is that of the tree."""
         if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
             known = self.choice.coordinates
             if request.startswith("inverse"):
@@ -153,7 +153,7 @@ class Loops:
             try:
                 return self.whole_algorithm(request)
             except UnsupportedError:
-                return None  # it is done in several steps, of which this is one
+                return None  # it takes several steps, of which this is one
         return None
 
     # ---------------------------------------------------------------- dimensions that vary
@@ -162,7 +162,7 @@ class Loops:
         self, q: ByName, v: ByName, a: ByName, parameters: Any = None, *, q_guess: ArrayLike | None = None,
         points: Points = (), threads: int = 1,
     ) -> MovedDesigns:  # fmt: skip
-        """Move many designs under given drives; see :meth:`kinetree.Mechanism.driven_motion`."""
+        """Return the motion of many designs under given drives; see :meth:`kinetree.Mechanism.driven_motion`."""
         as_it_is = {"gravity": self.model.gravity}
         nothing = parameters is None or (isinstance(parameters, dict) and not parameters)
         given = self.evaluator.read_parameters(as_it_is if nothing else parameters)
@@ -189,5 +189,5 @@ class Loops:
 
     @cached_property
     def _varied(self) -> dict[tuple[Place, ...], VariedMechanism]:
-        """The laws with some parameters as inputs, by these."""
+        """The laws with some parameters as inputs, by these parameters."""
         return {}

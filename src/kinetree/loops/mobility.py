@@ -1,4 +1,4 @@
-"""How a mechanism can move: counted by rank, beside the formula that counts joints."""
+"""How a mechanism can move: counted by rank, along with the formula that counts joints."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .coordinates import Decision, decide
 from .long_chains import singular_values
 
 MOST_NAMED = 12
-"""Names in a line of text; the attributes have all."""
+"""Names in a line of text; the attributes have all of them."""
 
 PARALLEL = 1e-6
-"""Axes are parallel, or square to one another, to within this angle."""
+"""Axes are parallel, or perpendicular to one another, within this angle."""
 
 MOST_SHARES, LEAST_SHARE = 6, 1e-3
-"""Freedoms that are listed for a direction, and the part of the largest share from which on."""
+"""The most freedoms that are listed for a direction, and the fraction of the largest share that they need."""
 
 
 @dataclass(frozen=True)
 class Mobility:
-    """What the loops leave.
+    """What the loops leave free.
 
     Attributes
     ----------
     freedoms : int
         Degrees of freedom of the mechanism: of its velocities.
     gruebler : int
-        What the count of joints and constraints says (Gruebler, Kutzbach).
+        The count of joints and constraints (Gruebler, Kutzbach).
     constraints, rank : int
         Constraints of the loop joints, and how many of them are independent.
     redundant : tuple of str
@@ -44,7 +44,7 @@ class Mobility:
     independent : tuple of str
         Freedoms that the others follow from.
     singular : bool
-        Whether the configuration asked about is singular.
+        Whether the given configuration is singular.
     opening : ndarray, shape (k, nv)
         Velocities that are possible in a singular configuration only.
     locked : tuple of str
@@ -52,17 +52,16 @@ class Mobility:
     decisions : tuple of Decision
         How the rank was found, cluster by cluster of loops.
     slack : float
-        How far redundant constraints may be from being met because numbers in the file are rounded; zero where they
-        are not.
+        How far redundant constraints may be violated because numbers in the file are rounded; zero if they are not.
     velocity_constraints : tuple of str
-        Constraints that hold a velocity and no position, such as rolling without slipping.
+        Constraints on velocities but not on positions, such as rolling without slipping.
     position_freedoms : int
         What is left without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
     freedom_names : tuple of str
         What the columns of ``opening`` belong to.
     planar : int or None
-        What the count for planar mechanisms says, 3 (n - 1) - 2 j with n links, the ground included, and j joints;
-        None where it does not move in a plane.
+        The count for planar mechanisms, 3 (n - 1) - 2 j with n links, including the ground, and j joints; None if it
+        does not move in a plane.
     """
 
     freedoms: int
@@ -93,7 +92,7 @@ class Mobility:
 
     @property
     def rounding(self) -> tuple[Decision, ...]:
-        """Where constraints were dropped because they are only rounding of the numbers in the file."""
+        """Decisions by which constraints were dropped because they are only rounding of the numbers in the file."""
         return tuple(d for d in self.decisions if d.by_rounding)
 
     @property
@@ -132,7 +131,7 @@ class Mobility:
         return "" if self.planar is None else f"; in the plane, 3 (n - 1) - 2 j, {self.planar}"
 
     def _opening_in_words(self) -> str:
-        """Say which freedoms move along the first direction that opens up, the largest share as one."""
+        """Return which freedoms move along the first direction that opens up, with the largest share as one."""
         if not len(self.opening) or len(self.freedom_names) != self.opening.shape[-1]:
             return ""
         way = self.opening[0] / np.abs(self.opening[0]).max()
@@ -148,13 +147,13 @@ class Mobility:
 
 
 def _some(names: tuple[str, ...], between: str) -> str:
-    """List names, as many as a line or two hold."""
+    """Return a list of names, as many as a line or two hold."""
     rest = len(names) - MOST_NAMED
     return between.join(names[:MOST_NAMED]) + (f"{between}... and {rest} more" if rest > 0 else "")
 
 
 def planar_count(model: Model, q: Array) -> int | None:
-    """Return 3 (n - 1) - 2 j where all hinges have parallel axes and all slides are square to them; else None."""
+    """Return 3 (n - 1) - 2 j if all hinges have parallel axes and all slides are perpendicular to them; else None."""
     poses: dict[int, Transform] = {BASE: IDENTITY}
     for i, link in enumerate(model.links):
         poses[i] = poses[link.parent] @ link.transform(link.position(list(q)))

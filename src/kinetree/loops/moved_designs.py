@@ -1,4 +1,4 @@
-"""How designs of a mechanism move under given drives: what is measured of that, with exact derivatives."""
+"""How designs of a mechanism move under given drives: measures of that, with exact derivatives."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MovedDesigns:
-    """How designs move, and what it takes; NaN from where on a design cannot follow.
+    """How designs move, and the forces that it takes; NaN from where a design cannot follow.
 
     Attributes
     ----------
     q, v, a, tau : ndarray, shapes (..., T, nq), (..., T, nv)
         The batch of designs comes first, then the samples; forces are those of the independent freedoms.
     ends : ndarray of int, shape (...)
-        How many samples each design follows; -1 where it cannot even be led to the first one.
+        How many samples each design follows; -1 if it cannot even be led to the first one.
     of : VariedMechanism
-        What is asked for more.
+        Computes further measures.
     given : dict of str to ndarray
-        The same of each sample: drives, and the numbers of the model that vary.
+        Inputs of each sample: drives, and the numbers of the model that vary.
     """
 
     q: Array
@@ -44,7 +44,7 @@ class MovedDesigns:
     of: VariedMechanism = field(repr=False, compare=False)
     given: dict[str, Array] = field(repr=False, compare=False)
     points: dict[str, Array] = field(default_factory=dict)
-    """Where the points that were asked for go in the world, (..., T, 3) each."""
+    """Paths of the requested points in the world, (..., T, 3) each."""
 
     def with_points(self, points: Points) -> MovedDesigns:
         """Return the same with paths of points, by name; bodies and frames stand for their origins."""
@@ -60,11 +60,11 @@ class MovedDesigns:
 
     @property
     def reasons(self) -> Array:
-        """Why designs do not follow the whole motion, in words, (...); None where they do."""
+        """Why designs do not follow the whole motion, in words, (...); None if they do."""
         found = np.full(self.ends.shape, None, dtype=object)
         for lane in map(tuple, np.argwhere(~self.closed)):
             k = int(self.ends[lane])
-            found[lane] = f"comes to a dead point, or to the end of what its sizes reach, before sample {k}"
+            found[lane] = f"reaches a dead point, or the limit of what its sizes reach, before sample {k}"
             if k < 0:
                 found[lane] = "cannot be led from the mechanism as drawn, at q_guess, to the first sample on its branch"
         return found
@@ -82,16 +82,16 @@ class MovedDesigns:
         whole = f"{good} of {self.closed.size} designs follow" if self.closed.ndim else alone
         return f"motion of {self.q.shape[-2]} samples: {whole} all of it; q {self.q.shape}, v, a and tau {self.v.shape}"
 
-    # ---------------------------------------------------------------- what is measured of it
+    # ---------------------------------------------------------------- measures
 
     def measure(self, *what: str | Measure) -> MeasuredMotion:
-        """Return anything of the motion, with its derivatives by what varies and by the drives.
+        """Return any measures of the motion, with their derivatives by what varies and by the drives.
 
         Parameters
         ----------
         *what : str or measure
             ``"q"``, ``"v"``, ``"a"``, ``"tau"``, or a measure of :mod:`kinetree.algorithms.driven_motion`: several are
-            computed together, one behind the other.
+            computed together, one after the other.
 
         Examples
         --------
@@ -112,15 +112,15 @@ class MovedDesigns:
         return MeasuredMotion(self, laws)
 
     def point(self, frame: str, offset: Sequence[float] = (0.0, 0.0, 0.0), order: int = 0) -> MeasuredMotion:
-        """Return where a point of a body or frame goes in the world: its velocity for order 1, acceleration for 2."""
+        """Return the position of a point of a body or frame in the world: velocity for order 1, acceleration for 2."""
         return self.measure(self._point(frame, offset, whole_number(order, "order", 0, 2)))
 
     def direction(self, frame: str, axis: Sequence[float] = (1.0, 0.0, 0.0)) -> MeasuredMotion:
-        """Return where an axis of a body or frame points to in the world, (..., T, 3)."""
+        """Return the direction of an axis of a body or frame in the world, (..., T, 3)."""
         return self.measure(Direction(self._known(frame), _three(axis, "axis")))
 
     def angle(self, first: Spot, vertex: Spot, second: Spot) -> MeasuredMotion:
-        """Return the angle at a point between two others, 0 to pi: of coupler and follower, the transmission angle.
+        """Return the angle at a point between two others, 0 to pi: for coupler and follower, the transmission angle.
 
         Each is a body or frame, whose origin is meant, or a pair of that and a point in its coordinates.
         """
@@ -136,7 +136,7 @@ class MovedDesigns:
         return self.measure(JointWrench(joint))
 
     def shaking(self, weight: bool = False) -> MeasuredMotion:
-        """Return moment about the world's origin, and force, on the ground, (..., T, 6); with the weight, if asked."""
+        """Return moment about the world's origin, and force, on the ground, (..., T, 6); optionally with the weight."""
         return self.measure(ShakingWrench(bool(weight)))
 
     def _point(self, frame: str, offset: Sequence[float], order: int = 0) -> PointMotion:
@@ -157,7 +157,7 @@ def _three(given: Sequence[float], name: str) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class MeasuredMotion:
-    """What is measured of a motion, (..., T, n), and how it changes.  NaN where a design cannot follow.
+    """A measure of a motion, (..., T, n), and how it changes.  NaN where a design cannot follow.
 
     Attributes
     ----------
@@ -179,8 +179,8 @@ class MeasuredMotion:
         Parameters
         ----------
         *by : {"parameters", "q", "v", "a"}
-            What by: the numbers that vary (default), or drives: positions, rates and second rates of the independent
-            freedoms.  Several come one behind the other.
+            What to differentiate by: the numbers that vary (default), or drives: positions, rates and second rates of
+            the independent freedoms.  Several come one after the other.
         threads : int
         """
         found = self._slopes(by).jacobian(self._vectors, threads)
@@ -189,7 +189,7 @@ class MeasuredMotion:
     def gradient(self, weights: ArrayLike, *by: str, threads: int = 1) -> Array:
         """Return exact derivatives of weighted sums: by the numbers that vary, (..., p), summed over the samples.
 
-        However many numbers vary, that costs a few times what the values do.
+        However many numbers vary, this costs a few times as much as the values.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class MeasuredMotion:
 
     @property
     def _followed(self) -> Array:
-        """Which samples designs come to, (..., T)."""
+        """Which samples designs reach, (..., T)."""
         return np.asarray(np.isfinite(self.of.tau).all(axis=-1))
 
     @property
@@ -222,4 +222,4 @@ class MeasuredMotion:
 
 
 DRIVES = {"parameters": "numbers", "q": "position", "v": "rate", "a": "second"}
-"""What derivatives of a motion are taken by, and what laws call it."""
+"""What derivatives of a motion are taken by, and the names of these in laws."""

@@ -1,4 +1,4 @@
-"""Closed configurations beside one another: what loops allow there, and how far that is from singular."""
+"""Neighboring closed configurations: what loops allow there, and how far that is from singular."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .coordinates import decide
 from .long_chains import singular_values
 
 ORDINARY = 1e-3
-"""Configurations are far from singular where the least singular value of K that counts is this part of the largest."""
+"""Configurations are far from singular if the least singular value of K that counts is this fraction of the largest."""
 
 ASIDE, STEPS_ASIDE = 0.03, 8
-"""How far and how often to step aside, in radians or meters, to see whether a weak constraint stays weak."""
+"""How far and how often to step aside, in radians or meters, to check whether a weak constraint stays weak."""
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """What is beside closed configurations of a mechanism.
+    """The neighborhood of closed configurations of a mechanism.
 
     Attributes
     ----------
     problem : closing.ClosingProblem
-        Of all loops, nothing held.
+        The problem with all loops and nothing held.
     matrix : callable
-        K of configurations (N, nq), constraints that hold velocities only included.
+        K of configurations (N, nq), including constraints on velocities only.
     closed : float
         Gaps below this are closed.
     rounding : float, optional
@@ -42,7 +42,7 @@ class Neighbors:
     rounding: float | None = None
 
     def motions(self, q: Array) -> tuple[Array, list[int]]:
-        """Return what the loops allow at a configuration as columns, and how many constraints of each cluster count."""
+        """Return the motions that loops allow at a configuration, and how many constraints of each cluster count."""
         k, nv = self.matrix(q[None])[0], len(self.problem.free)
         basis, ranks = np.zeros((nv, 0)), list[int]()
         bound = np.zeros(nv, dtype=bool)
@@ -68,14 +68,14 @@ class Neighbors:
         return near.q[is_closed(near)]
 
     def samples(self, q: Array) -> tuple[Array, Array]:
-        """Return K at a closed configuration and at those beside it, and the gaps that are left there."""
+        """Return K at a closed configuration and at its neighbors, and the gaps that remain there."""
         near = np.concatenate([q[None], self.of(q)])
         return self.matrix(near), self.problem.gaps(near)
 
     def is_ordinary(self, samples: Array, gaps: Array) -> bool:
         """Return whether the first of some samples is far from singular.
 
-        What is all in one line is not, and may be rigid beside it.
+        A mechanism all in one line is not, and may be rigid next to that.
         """
         for cluster in self.problem.clusters.all:
             values = singular_values(cluster.block(samples))
@@ -85,7 +85,7 @@ class Neighbors:
         return True
 
     def margins(self, q: Array, ranks: Sequence[int]) -> Array:
-        """Return how far configurations (N, nq) are from singular ones: the weakest constraint beside the strongest.
+        """Return how far configurations (N, nq) are from singular: the weakest constraint compared with the strongest.
 
         ``ranks`` are how many constraints of each cluster count in general.
         """
@@ -97,9 +97,9 @@ class Neighbors:
         return found
 
     def is_stretched(self, q: Array) -> bool:
-        """Return whether gaps are left because loops are stretched out, and not because constraints contradict.
+        """Return whether gaps remain because loops are stretched out, and not because constraints contradict.
 
-        Of a stretched loop a constraint vanishes, but a small way off it is there again; rounding stays weak.
+        In a stretched loop a constraint vanishes, but reappears a little way off; rounding stays weak.
         """
         if not np.isfinite(self.matrix(q[None])).all():  # the ends of a rod in one point: it has no direction
             return True

@@ -1,6 +1,7 @@
-"""Closing loops and reaching goals in machine code: Newton's steps on all lanes, each for as long as it needs.
+"""Closing loops and reaching goals in machine code: Newton steps on all lanes, each for as long as it needs.
 
-What is not closed so, since guess or answer is singular, is left to :mod:`.closing`, which finds ranks on the way.
+What cannot be closed this way, since guess or answer is singular, is left to :mod:`.closing`, which determines ranks on
+the way.
 """
 
 from __future__ import annotations
@@ -29,27 +30,28 @@ Scalars = list[Scalar]
 CLOSED_SQUARED = CLOSED * CLOSED
 
 MOST_GUESSES = 40
-"""Most guesses take six to nine."""
+"""The most Newton steps; most guesses take six to nine."""
 
 SETTLED = 4e-15
-"""Gaps below this part of the mechanism's size, in meters and radians, are rounding."""
+"""Gaps below this fraction of the mechanism's size, in meters and radians, are rounding errors."""
 
 FIRST_DAMPING = 1.0
-"""Of the squared gaps, as lengths: what a wide gap asks for along weak constraints is not taken at its word."""
+"""Damping per squared gap, as lengths: what a wide gap asks for along weak constraints is not taken literally."""
 
 TRUST = 0.3
-"""A configuration farther from its prediction than this part of the step is not taken: it may be on another branch."""
+"""A configuration farther from its prediction than this fraction of the step is rejected: it may be on another
+branch."""
 
 NO_DISTANCE = 1e-7
-"""Distances from the prediction that are none, in radians and meters."""
+"""Distances from the prediction that count as zero, in radians and meters."""
 
 LEAST_PIVOT = 1e-6
-"""Rows whose part that is independent of the others is smaller than this part of the largest are left out."""
+"""Rows whose independent part is smaller than this fraction of the largest are left out."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where searches ended, and what is known of that: views of one array (..., n).
+    """Where searches ended, and what is known about that: views of one array (..., n).
 
     Attributes
     ----------
@@ -68,17 +70,17 @@ class Lanes:
 
     @property
     def damping(self) -> Array:
-        """Of the next step."""
+        """Damping of the next step."""
         return self.state[..., self.nq]
 
     @property
     def steps(self) -> Array:
-        """Taken."""
+        """Number of steps taken."""
         return self.state[..., self.nq + 1]
 
     @property
     def size(self) -> Array:
-        """Sum of the squares of all that is to vanish, as lengths."""
+        """Sum of the squares of everything that must vanish, as lengths."""
         return self.state[..., self.nq + 2]
 
     @property
@@ -93,21 +95,21 @@ class Lanes:
 
     @property
     def beyond(self) -> Array:
-        """How far the joint that is farthest out is beyond its limits."""
+        """By how much the joint that is farthest out exceeds its limits."""
         return self.state[..., self.nq + 5]
 
     @property
     def angle(self) -> Array:
-        """Missing to each goal, squared, (..., goals)."""
+        """Remaining angle to each goal, squared, (..., goals)."""
         return self.state[..., self.nq + 7 :: 2]
 
     @property
     def distance(self) -> Array:
-        """Missing to each goal, squared, (..., goals)."""
+        """Remaining distance to each goal, squared, (..., goals)."""
         return self.state[..., self.nq + 8 :: 2]
 
     def reached(self, tolerance: float) -> Array:
-        """Return which lanes have all loops closed and all frames where they are to be, in meters and radians."""
+        """Return which lanes have all loops closed and all frames where they must be, in meters and radians."""
         return np.all(self.state[..., self.nq + 6 :] < tolerance * tolerance, axis=-1)
 
     def __getitem__(self, which: Array) -> Lanes:
@@ -121,12 +123,13 @@ class Lanes:
 
 
 class QuickClosing:
-    """One state closed in machine code, with as little around it as can be; others are not its business.
+    """Closes one state in machine code, with as little overhead as possible; other cases are left to others.
 
     Parameters
     ----------
     function : callable
-        Of steps, a guess, and the gap to end at with the first damping; None for what it does not understand.
+        Takes steps, a guess, and the gap to end at with the first damping; returns None for what it does not
+        understand.
     end : ndarray, shape (2,)
     nq : int
     places : dict of str to int
@@ -140,7 +143,7 @@ class QuickClosing:
         self._most = np.array([float(MOST_GUESSES)])
 
     def __call__(self, q: Any, fixed: Any, limits: bool) -> Array | None:
-        """Return the closed configuration; None where it has to be looked at."""
+        """Return the closed configuration; None if it needs a closer look."""
         if type(fixed) is dict:
             q = np.array(q)
             if q.shape != (self._nq,):
@@ -159,20 +162,20 @@ class QuickClosing:
 
 
 class NewtonClosing:
-    """One task of closing, as machine code.
+    """One closing task, as machine code.
 
     Parameters
     ----------
     model : Model
     task : ClosingTask
     cpu : str
-        What machine code is made for.
+        The processor to make machine code for.
     places : tuple of Place
         Numbers of the model that vary from lane to lane.
     compiled : bool
-        Machine code, or the text as it is written.
+        Machine code, or plain Python.
     slack : float
-        How far redundant constraints may be off that contradict others, in meters and radians.
+        How far redundant constraints that contradict others may be off, in meters and radians.
     """
 
     def __init__(
@@ -201,7 +204,7 @@ class NewtonClosing:
         self.end = np.array([self.settled, FIRST_DAMPING])
         """The gap to end at, and the first damping."""
         self.is_exact = slack <= CLOSED and not numbers + task.goal_size
-        """Whether nothing is given beside a guess, and closed is closed."""
+        """Whether nothing is given besides a guess, and the default tolerance applies."""
 
     def search(
         self, q: Array, given: Array, settled: float | None = None, most: int = MOST_GUESSES,
@@ -219,7 +222,7 @@ class NewtonClosing:
         most : int
             Steps.
         damping : float or ndarray (..., )
-            Of the first step.
+            Damping of the first step.
         threads : int
         """
         end = self.end
@@ -229,7 +232,7 @@ class NewtonClosing:
         return Lanes(self.program(q, (given, end), most, threads), self.model.nq)
 
     def __call__(self, q: Array, given: Array, tolerance: float | None, threads: int = 1) -> tuple[Array, Array]:
-        """Return configurations (N, nq) from guesses, and which are closed: the others are where they came to.
+        """Return configurations (N, nq) from guesses, and which are closed: the others are where they ended.
 
         Parameters
         ----------
@@ -257,7 +260,7 @@ class NewtonClosing:
 
     @cached_property
     def _astray(self) -> LawProgram:
-        """How far the next configuration of a path is from where the one before leads to, and how long the way is."""
+        """How far the next configuration of a path is from where the previous one leads, and how long the way is."""
         task, tree = self.task, self.model
 
         def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
@@ -273,7 +276,7 @@ class NewtonClosing:
 
     @cached_property
     def _way_on(self) -> LawProgram:
-        """Where configurations lead to."""
+        """Where configurations lead."""
         task, tree = self.task, self.model
 
         def law(q: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
@@ -284,21 +287,21 @@ class NewtonClosing:
         return LawProgram(f"path of {tree.name!r}", law, lengths, self._compiled, cpu=self._cpu)
 
     def predicted(self, q: Array, rates: Array, numbers: Array | None = None) -> Array:
-        """Return where configurations (N, nq) lead to in unit time; see :meth:`follows`."""
+        """Return where configurations (N, nq) lead in unit time; see :meth:`follows`."""
         given = {"q": q, "rates": rates}
         return self._way_on(given if numbers is None else {**given, "numbers": numbers})
 
     def follows(self, q: Array, there: Array, rates: Array, numbers: Array | None = None) -> Array:
-        """Return which configurations lie where the ones before lead to, not on another branch or a turn farther.
+        """Return which configurations lie where the previous ones lead, not on another branch or a turn farther.
 
         Parameters
         ----------
         q, there : ndarray, shape (N, nq)
             Closed configurations.
         rates : ndarray, shape (N, n)
-            Of the freedoms that are held, in their order, then of the goals.
+            Rates of the freedoms that are held, in their order, then of the goals.
         numbers : ndarray, shape (N, p), optional
-            Those of the model that vary, as they are at the next configurations.
+            Numbers of the model that vary, as they are at the next configurations.
         """
         given = {"q": q, "there": there, "rates": rates}
         off, way = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}).T)
@@ -306,7 +309,7 @@ class NewtonClosing:
 
 
 def independent_rows(samples: Array, candidates: Sequence[int]) -> tuple[int, ...]:
-    """Return rows of a matrix without units that are independent of one another, in their order.
+    """Return rows of a dimensionless matrix that are independent of one another, in their order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear systems whose rank is not known beforehand, for batches of small matrices."""
+"""Linear systems whose rank is not known in advance, for batches of small matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = 1e-12
 
 
 class Gap(NamedTuple):
-    """How many singular values count, and what that is decided by."""
+    """How many singular values count, and how that is decided."""
 
     rank: int
     least: float
@@ -33,20 +33,20 @@ class Gap(NamedTuple):
 
 
 def by_gap(values: Array, rounding: float | None = None) -> Gap:
-    """Decide how many of some singular values count, by the gap between those that do and those that do not.
+    """Return how many of some singular values count, by the gap between those that do and those that do not.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
-        Of a matrix without units, where it is not singular; the largest first.
+        Those of a dimensionless matrix, where it is not singular; the largest first.
     rounding : float, optional
         What counts as rounding, if it is known; no gap is needed then.
 
     Notes
     -----
     A file's 1.5708 for a right angle makes constraints that were implied by others independent of them, but weakly so:
-    such singular values are as small as the rounding, those of a mechanism are as large as its shape is.  What is below
-    :data:`ROUNDING` is therefore dropped if a wide gap is above it.
+    such singular values are as small as the rounding, those of a mechanism as large as its shape makes them.  Values
+    below :data:`ROUNDING` are therefore dropped if there is a wide gap above them.
     """
     if not len(values):
         return Gap(0, 1.0, 0.0, True)
@@ -56,7 +56,7 @@ def by_gap(values: Array, rounding: float | None = None) -> Gap:
     kept, rest = _ends(relative, count)
     if rounding is not None or rest <= NOTHING or kept >= CLEAR * rest:
         return Gap(count, kept, rest, True)
-    # weak ones that are hardly weaker than the limit, and none but zeros below them: weak by the mechanism's shape
+    # weak ones just below the limit, with only zeros below them: weak because of the mechanism's shape
     whole = int((relative > NOTHING).sum())
     if relative[whole - 1] * CLEAR > limit:
         return Gap(whole, *_ends(relative, whole), True)
@@ -76,17 +76,17 @@ RELATIVE_TOLERANCE = 1e-9
 def decompose(
     matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
 ) -> tuple[Array, Array, Array, Array]:
-    """Return singular value decomposition with full V, and which singular values count.
+    """Return the singular value decomposition with full V, and which singular values count.
 
     Parameters
     ----------
     matrix : ndarray, shape (..., m, n)
         Lanes with NaN give NaN everywhere.
     rank : int, optional
-        At most so many singular values count.
+        The most singular values that count.
     scale : float
-        How large the largest singular value is where nothing is singular: where it is smaller, singular values
-        are compared with this, for beside nothing but rounding errors rounding errors are large.
+        How large the largest singular value is away from singularities: if it is smaller, singular values are compared
+        with this, since rounding errors are large compared with other rounding errors.
     least : float
         Singular values below this fraction of the largest do not count.
 
@@ -129,9 +129,9 @@ def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TO
 
 
 def null_space(matrix: Array, rank: int) -> Array:
-    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank).
+    """Return orthonormal columns that ``matrix`` maps to zero, assuming its rank to be ``rank``: (..., n, n - rank).
 
-    Those that it nearly does not map to zero come first.
+    Those that it barely maps to zero come first.
     """
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
@@ -143,9 +143,9 @@ def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = RELATIV
     Returns
     -------
     basis : ndarray, shape (..., n, k)
-        Orthonormal columns; where a lane has fewer than the others its first ones are zero.
+        Orthonormal columns; if a lane has fewer than the others, its first ones are zero.
     counts : ndarray of bool, shape (..., k)
-        Which columns are not.
+        Which columns are nonzero.
     """
     _, s, vt, kept = decompose(matrix, rank, scale, least)
     n = matrix.shape[-1]
@@ -173,12 +173,12 @@ def solve(matrix: Array, rhs: Array) -> Array:
 
 
 MASSLESS = 1e-13
-"""Motions with less than this part of the largest inertia have none, but for rounding."""
+"""Motions with less than this fraction of the largest inertia have none, except for rounding."""
 
 
 @one_blas_thread()
 def massless(mass: Array, k: Array, least: float) -> Array:
-    """Return in which states a motion that ``k`` allows has no inertia; (..., n, n) and (..., m, n) without units.
+    """Return in which states a motion that ``k`` allows has no inertia; dimensionless (..., n, n) and (..., m, n).
 
     What has no inertia is found first, and then whether the constraints hold it: along the motions that they leave,
     rounding errors of heavy bodies would hide it.
@@ -197,6 +197,6 @@ def massless(mass: Array, k: Array, least: float) -> Array:
 def no_inertia() -> SingularError:
     """Return the error about a motion that has no inertia."""
     return SingularError(
-        "the mechanism has a motion along which nothing has inertia, so that forces do not determine its "
+        "the mechanism has a motion along which nothing has inertia, so forces do not determine its "
         "acceleration: give its bodies mass, or a joint rotor inertia (armature)"
     )

@@ -1,11 +1,11 @@
 """Mechanisms whose dimensions vary: thousands of designs move at once, each with its loops closed.
 
-Where joints sit decides how loops close, so every design moves otherwise under the same drives.  Two laws are traced
-with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces and
-whatever is measured of it (:mod:`kinetree.algorithms.driven_motion`), with derivatives by the same dimensions.
+The places of joints determine how loops close, so every design moves differently under the same drives.  Two laws are
+traced with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces and
+measures (:mod:`kinetree.algorithms.driven_motion`), with derivatives by the same dimensions.
 
-All designs are led to the beginning of the motion from the one that is drawn, by dimensions that change little by
-little, so that each stays on its branch; then from sample to sample.
+All designs are led to the beginning of the motion from the drawn one, by dimensions that change gradually, so that each
+stays on its branch; then from sample to sample.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from .newton import NewtonClosing
 Scalars = list[Scalar]
 
 LITTLE_BY_LITTLE = 8
-"""Points in which dimensions change from those drawn to those of the designs, and drives to the first sample."""
+"""Number of points over which dimensions change from the drawn ones to those of the designs, and drives to the first
+sample."""
 
 DEAD_CENTER = 1e-10
-"""Where the independent freedoms decide the others worse than this (a squared sine), the design is at a dead center."""
+"""If the independent freedoms determine the others worse than this (a squared sine), the design is at a dead center."""
 
 
 class VariedMechanism:
-    """The two laws of a mechanism of which these parameters vary.
+    """The two laws of a mechanism in which these parameters vary.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class VariedMechanism:
     places : tuple of Place
         What varies.
     cpu : str
-        What machine code is made for.
+        The processor to make machine code for.
     """
 
     def __init__(self, mechanism: Runnable, known: Coordinates, places: tuple[Place, ...], cpu: str) -> None:
@@ -69,15 +70,15 @@ class VariedMechanism:
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def _entries(self) -> list[int]:
-        """Return where in q the independent freedoms are."""
+        """Return the places of the independent freedoms in q."""
         found = []
         for freedom in self.independent:
             joint = next(j for j in self.model.joints if not j.mimic and freedom in range(*j.v_slice.indices(10**9)))
             if joint.nq != joint.nv:
                 raise UnsupportedError(
-                    f"joint {joint.name!r} drives {self.model.name!r} and has a quaternion, whose motion is no list of "
-                    "numbers: choose other independent freedoms with with_independent([...]), or, where this one is an "
-                    "idle spin, a universal joint that takes it away"
+                    f"joint {joint.name!r} drives {self.model.name!r} and has a quaternion, whose motion is not a list "
+                    "of numbers: choose other independent freedoms with with_independent([...]), or, if this one is an "
+                    "idle spin, use a universal joint, which removes it"
                 )
             found.append(joint.q_slice.start + freedom - joint.v_slice.start)
         return found
@@ -87,7 +88,7 @@ class VariedMechanism:
 
     @cached_property
     def _closing(self) -> NewtonClosing:
-        """Closes the loops with the independent freedoms held."""
+        """The kernel that closes the loops with the independent freedoms held."""
         weights, reach = (1.0,) * self.model.n_constraints, (1.0,) * len(self.dependent)
         found = blocks.find(blocks.pattern(self.model, (), self.dependent), self.rows)
         task = ClosingTask(found, self.dependent, weights, reach, self.size)
@@ -95,7 +96,7 @@ class VariedMechanism:
 
     @cached_property
     def _moving(self) -> LawProgram:
-        """Velocities, accelerations, forces, how far open and how well it serves, from the independent rates."""
+        """Velocities, accelerations, forces, gaps and quality from the independent rates."""
 
         def law(q: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
             state = DrivenState(self._tree(numbers), self.choice, q, rate, second)
@@ -109,7 +110,7 @@ class VariedMechanism:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name of the mechanism, for messages."""
         return f"a varied mechanism, {self.model.name!r}"
 
     @property
@@ -122,7 +123,7 @@ class VariedMechanism:
         return can_compile(self.mechanism)
 
     def _measuring(self, laws: tuple[Measure, ...], settles: bool) -> tuple[Law, dict[str, int]]:
-        """Return what measures are as a law, and the lengths of its vectors."""
+        """Return measures as a law, and the lengths of its vectors."""
 
         def law(q: Scalars, position: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
             tree = self._tree(numbers)
@@ -134,7 +135,7 @@ class VariedMechanism:
         return law, {"q": self.model.nq, "position": n, "rate": n, "second": n, "numbers": self.count}
 
     def values(self, laws: tuple[Measure, ...]) -> LawProgram:
-        """Return what measures are."""
+        """Return the program that computes measures."""
         if laws not in self._made:
             law, lengths = self._measuring(laws, False)
             self._made[laws] = LawProgram(self.name, law, lengths, self._compiled, cpu=self.cpu)
@@ -154,7 +155,7 @@ class VariedMechanism:
     def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
         """Move all designs (..., p) along samples of the independent freedoms, (T, 3, n), from a closed configuration.
 
-        That one is of the mechanism as it is drawn.
+        That configuration belongs to the mechanism as it is drawn.
         """
         batch, numbers = numbers.shape[:-1], numbers.reshape(-1, numbers.shape[-1])
         nv, samples = self.model.nv, len(given)
@@ -175,7 +176,7 @@ class VariedMechanism:
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
     def _followed(self, start: Array, path: Array, numbers: Array, threads: int) -> Followed:
-        """Lead designs (L, p) from the one that is drawn to a path (T, n) of the independent freedoms, and along it.
+        """Lead designs (L, p) from the drawn one to a path (T, n) of the independent freedoms, and along it.
 
         Goals are the positions of these freedoms, then the numbers of a design.
         """
@@ -216,7 +217,7 @@ class VariedMechanism:
 
     @cached_property
     def _order(self) -> list[int]:
-        """Of the independent freedoms, by their places in v."""
+        """The order of the independent freedoms, by their places in v."""
         return [int(i) for i in np.argsort(self.independent)]
 
     def _placed(self, q: Array, position: Array) -> Array:

@@ -113,7 +113,7 @@ class Joint(JointNumbers[Floats], _Seated):
     actuated : bool
         Whether a motor drives it.
     mimic : Mimic or None
-        Set if the joint has no coordinate of its own.
+        Set if the joint follows another and has no coordinate.
     q_slice, v_slice : slice
         The places of its coordinates in ``q`` and ``v``.
     """

@@ -1,1 +1,1 @@
-"""Which parameters of a robot act together: base parameters by rule and by numbers, and the regrouped robot."""
+"""Which parameters of a robot act together: base parameters by rules and by numbers, and the regrouped robot."""

@@ -77,7 +77,7 @@ def unnoticed(considered: Considered) -> list[Vector]:
 
 
 def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Considered) -> list[Vector]:
-    """Return the changes that this joint lets through to the parent, which compensates them."""
+    """Return the changes that this joint lets through to the parent, which compensates for them."""
     nv = placed.subspace.shape[1]
     rotors = [k for k in range(nv) if considered.rotor(link.index, k) is not None]
     offsets = [k for k in range(nv) if considered.offset(link.index, k) is not None]

@@ -1,8 +1,8 @@
 """Changes of parameters that no torque notices, by the rules of Khalil, sections 10.2.4 and 10.3.4 to 10.3.6.
 
-A rule says what can be moved between bodies, or removed, without any torque noticing: each is a change, a vector with
-few entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided
-on numbers.
+A rule tells what can be moved between bodies, or removed, without any torque noticing: each is a change, a vector with
+few entries.  Placements may hold any scalar, so the same code gives numbers and symbols; which rule applies is decided
+by numbers.
 
 In Khalil's notation z is along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its
 axis.  On a floating base, which distinguishes all ten parameters of its body, only rule 2 applies.
@@ -67,7 +67,7 @@ def unnoticed(
     reason = reached(considered.model)
     if reason:
         raise UnsupportedError(
-            f"the rules of Khalil do not reach {considered.model.name!r}: {reason}. Use method='null_space' or 'qr'"
+            f"the rules of Khalil do not cover {considered.model.name!r}: {reason}. Use method='null_space' or 'qr'"
         )
     rules = _Rules(considered, symbolic or considered.model)
     found = [v for i in range(len(considered.model.bodies)) for v in rules.of_joint(i)]

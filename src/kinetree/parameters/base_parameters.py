@@ -45,7 +45,7 @@ class BaseParameters(ExplainsArguments):
         Indices of those that stay, in that table and among the regressor's columns.
     matrix : ndarray, shape (len(base), p)
     considered : tuple of int
-        Indices in the table of the parameters that were to be grouped; friction, unless asked for, and rotors of joints
+        Indices in the table of the parameters that were to be grouped; friction, unless requested, and rotors of joints
         without a motor are not among them.
     method : str
         How they were found, in words.

@@ -29,14 +29,14 @@ class Grouped(Protocol):
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether parameters are symbols with names of their own."""
+        """Whether parameters are symbols with their own names."""
 
     def group(self, name: str) -> dict[str, Any]:
         """Return the parameters in a group, with coefficients."""
 
 
 def parsed(text: str) -> Any:
-    """Convert the text of a SymPy expression to a formula in the robot's symbols."""
+    """Return the formula in the robot's symbols for the text of a SymPy expression."""
     found = parse(text)
     return found if isinstance(found, ScalarFormula) and found.symbols else float(found)
 

@@ -1,4 +1,4 @@
-"""The parameters to be grouped: the size of one unit of each, and the order in which they give way."""
+"""The parameters to be grouped: the size of one unit of each, and the order in which they are given up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Vector = dict[int, Scalar]
 class Considered:
     """A model's table of parameters, and those of its columns that are to be grouped.
 
-    Friction, unless it is asked for, and the rotors of joints without a motor are left out.
+    Friction, unless it is requested, and the rotors of joints without a motor are left out.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Considered:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The columns in the order in which they give way to others.
+        """The columns in the order in which they are given up.
 
         As in Khalil: rotors first, then body by body from the last to the first (section 10.3.6).
         """

@@ -34,7 +34,7 @@ SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
 LAST_DIGITS = 1e-13
-"""Relative deviation of coefficients by rules from a number of twelve digits that is taken as rounding."""
+"""Relative deviation of coefficients by rules from a number of twelve digits that is treated as rounding."""
 
 IN_BETWEEN = ("refuse", "ignore")
 

@@ -13,11 +13,11 @@ from ..spatial.arrays import Array
 from .considered import Considered, Vector
 
 LEAST_ANGLE = 1e-6
-"""A parameter can give way if some unnoticed change moves it by at least this fraction of the whole change."""
+"""A parameter can be given up if some unnoticed change moves it by at least this fraction of the whole change."""
 
 
 class Grouping(NamedTuple):
-    """The columns of the table that give way, and how much of each goes into those that stay."""
+    """The columns of the table that are given up, and how much of each goes into those that stay."""
 
     kept: tuple[int, ...]
     given_up: tuple[int, ...]
@@ -59,9 +59,9 @@ def null_space(matrix: Array, least: float) -> Array:
 
 
 def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that give way, as early in ``order`` as possible, one per unnoticed change.
+    """Return the columns that are given up, as early in ``order`` as possible, one per unnoticed change.
 
-    A column gives way if it is moved by a change that does not move those that have given way already.
+    A column is given up if it is moved by a change that does not move those that have already been given up.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: 
     vectors : sequence of Vector
         As many as there are columns given up, or more.
     given_up : sequence of int
-        The columns that give way, in that order.
+        The columns that are given up, in that order.
     simplify : callable
         Simplifies a scalar so that zero becomes ``0``.
 

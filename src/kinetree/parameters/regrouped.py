@@ -1,10 +1,10 @@
 """Parameters with the same torques and as many zeros as possible: zeros are skipped, so regrouped robots cost less.
 
-Base parameters say how few numbers are needed, but not which: what a hinge cannot distinguish may be on either side of
-it.  Three choices save operations, besides Khalil's zeros: a body without extent along its hinge (ZZ = XX + YY in
-place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment toward it needs
-3 products in place of 5; and along principal axes Euler's equations do without the accelerations of other points.
-Which is best depends on what else is zero, so operations are counted.
+Base parameters tell how few numbers are needed, but not which: what a hinge cannot distinguish may be on either side of
+it.  Three choices save operations, besides Khalil's zeros: a body without extent along its hinge (ZZ = XX + YY in place
+of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment toward it needs 3
+products in place of 5; and along principal axes Euler's equations do without the accelerations of other points. Which
+is best depends on what else is zero, so operations are counted.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
 
 
 def _operations(model: Model, values: Array) -> int:
-    """Count the operations of inverse dynamics of the tree with these parameters."""
+    """Return the number of operations of inverse dynamics of the tree with these parameters."""
     tree = with_parameters(model, values, physical=False).opened()
     return count_algorithm(tree, "inverse_dynamics", {}).total
 
 
 def _spare_operations(model: Model, values: Array, base: BaseParameters, *, masses: bool) -> Array:
-    """Move parameters across hinges, from the last body to the first; with ``masses`` some first moments, too."""
+    """Return parameters moved across hinges, from the last body to the first; with ``masses``, first moments, too."""
     tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
     kept = np.isin(np.arange(tens.size), base.columns).reshape(tens.shape)
     silent = ~np.any(base.matrix[:, : tens.size], axis=0).reshape(tens.shape)

@@ -10,4 +10,4 @@ def _warn_of_cache(message: str) -> None:
     warnings.warn(message, CacheWarning, stacklevel=callers_level())
 
 
-cache.report_to(_warn_of_cache)  # the engine knows no class of kinetree's warnings
+cache.report_to(_warn_of_cache)  # the engine does not know kinetree's warning classes

@@ -1,4 +1,4 @@
-"""Checks of what a user gives to a computation: configurations, outputs, numbers of threads."""
+"""Checks of what a user passes to a computation: configurations, outputs, numbers of threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StateChecks:
     ----------
     model : Model
     fine : callable, optional
-        ``fine(q)``, a quick look that may say that nothing is wrong with configurations.
+        ``fine(q)``, a quick check that may find that nothing is wrong with configurations.
     """
 
     def __init__(self, model: Model, fine: Callable[[Array], bool] | None = None) -> None:
@@ -37,13 +37,13 @@ class StateChecks:
         self._fine = fine
 
     def vector(self, name: str, value: Any, of_places: bool = False) -> Array:
-        """Check an argument of an algorithm: a configuration, or a vector laid out like ``v``."""
+        """Return a checked argument of an algorithm: a configuration, or a vector laid out like ``v``."""
         if name in CONFIGURATIONS:
             return self.configuration(value, name, of_places)
         return as_array(value, (self.model.nv,), name, f"{self.model.nv} = nv")
 
     def configuration(self, value: Any, name: str = "q", of_places: bool = False) -> Array:
-        """Check a configuration: shape, quaternion lengths, and unless ``of_places`` alone, nearness to gimbal lock."""
+        """Return a checked configuration: shape, quaternions and, unless ``of_places``, distance from gimbal lock."""
         nq = self.model.nq
         array = as_array(value, (nq,), name, f"{nq} = nq{self._without_followers}")
         if self._fine is None or not array.size or np.iscomplexobj(array) or not self._fine(array):
@@ -55,7 +55,7 @@ class StateChecks:
     def _check_quaternions(self, array: Array, name: str) -> None:
         for joint, where in self._quaternions:
             own = array[..., where]
-            with np.errstate(over="ignore"):  # a length that overflows is off, too; infinity itself goes through
+            with np.errstate(over="ignore"):  # a length that overflows is wrong, too; infinity itself passes
                 off = np.where(np.isfinite(own).all(axis=-1), np.abs(np.linalg.norm(own, axis=-1) - 1.0), 0.0)
             worst = np.max(off, initial=0.0)
             if worst > QUATERNION_TOLERANCE:
@@ -85,7 +85,7 @@ class StateChecks:
         if not self._quaternions:
             return array
         quaternions = array[..., self.quaternion_places]
-        with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
+        with np.errstate(all="ignore"):  # infinity becomes NaN, silently
             length = np.sqrt((quaternions * quaternions).sum(axis=-1, keepdims=True))
             array[..., self.quaternion_places] = quaternions / length
         if not length.all():
@@ -117,7 +117,7 @@ class StateChecks:
 
     @cached_property
     def _without_followers(self) -> str:
-        """For messages about a wrong number of coordinates: files list followers beside their leaders."""
+        """A hint for messages about a wrong number of coordinates: files list followers next to their leaders."""
         followers = [j.name for j in self.model.joints if j.mimic]
         shown = ", ".join(followers[:4]) + (", ..." if len(followers) > 4 else "")
         return f"; joints that mimic others have no coordinate: {shown}" if followers else ""

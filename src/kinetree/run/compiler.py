@@ -56,17 +56,17 @@ LONGEST_CODE = 300_000
 """Nodes of a graph that becomes straight-line code; about twenty seconds of compiling."""
 
 MOST_FRAMES = 64
-"""Loops of frames that are kept of a large tree."""
+"""The most loops to frames that are kept for a large tree."""
 
 MOST_FORMS = 8
-"""Ways of giving wrenches that an algorithm has code of its own for; any others become forces on all bodies first."""
+"""Ways of giving wrenches for which an algorithm has separate code; any others first become forces on all bodies."""
 
 USUAL_METHOD = FORWARD_METHODS[0]
 """Of forward dynamics."""
 
 
 def check_cpu(cpu: str | None) -> str:
-    """Return what code is to be made for, if that can run here; empty for the usual processor."""
+    """Return the processor to make code for, if its code can run here; empty for the default one."""
     if cpu is not None and not isinstance(cpu, str):
         raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
     asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
@@ -74,16 +74,16 @@ def check_cpu(cpu: str | None) -> str:
         if asked.strip():
             host.target(asked)
     except host.UnknownTarget as problem:
-        raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
-    except Exception:  # no machine code at all: :func:`supported` says why
+        raise OptionError(f"the processor to make code for{origin}: {problem}") from None
+    except Exception:  # no machine code at all: :func:`supported` explains why
         pass
     return cpu or ""
 
 
 def _usual_machine() -> host.Machine:
-    """Return what code is made for.
+    """Return the default machine to make code for.
 
-    A wrong name in the environment does not concern robots that have one of their own.
+    A wrong name in the environment does not affect robots for which one is given.
     """
     try:
         return host.host()
@@ -93,11 +93,11 @@ def _usual_machine() -> host.Machine:
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
-    """Return whether machine code can be made here; warns once if not."""
+    """Return whether machine code can be made here; warn once if not."""
     try:
         if (here := _usual_machine()).supported:
             return True
-        reason = f"the processor ({here.cpu}) has no vectors that kinetree knows"
+        reason = f"the processor ({here.cpu}) has no vectors that kinetree supports"
     except Exception as problem:
         reason = f"llvmlite cannot be used ({problem})"
     warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
@@ -105,10 +105,10 @@ def supported() -> bool:
 
 
 def warn_of_reference(what: str) -> None:
-    """Say that something is computed as it is written, since its code would be too long."""
+    """Warn that something is computed by the reference, since its code would be too long."""
     warnings.warn(
         f"{what} would be more than {LONGEST_CODE:,} operations, too many to compile: the slower reference is used "
-        "instead. Batches make up for much of that; with_backend('reference') does the same without this warning",
+        "instead. Batches compensate for much of that; with_backend('reference') does the same without this warning",
         KinetreeWarning,
         stacklevel=callers_level(),
     )
@@ -116,13 +116,13 @@ def warn_of_reference(what: str) -> None:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Return what changes whenever the algorithms do, so that stale code is never used."""
+    """Return a value that changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
     return cache.digest(*(cache.digest_of_sources(root / room) for room in rooms))
 
 
 def is_coupled(tree: Model) -> bool:
-    """Return whether branches have to do with one another, which no loop over bodies knows."""
+    """Return whether branches affect one another, which loops over bodies cannot handle."""
     return tree.has_followers or any(t.stiffness for t in tree.tendons)
 
 
@@ -135,7 +135,7 @@ class Compiler:
     single_precision : bool
         Compute in float32.
     cpu : str
-        What code is made for; the usual processor if empty.
+        The processor to make code for; the default one if empty.
     """
 
     def __init__(self, tree: Model, single_precision: bool = False, cpu: str = "") -> None:
@@ -147,13 +147,13 @@ class Compiler:
 
     @made_once
     def target(self) -> host.Machine:
-        """What code is made for."""
+        """The machine that code is made for."""
         return host.target(self.cpu)
 
     @made_once
     def _model_key(self) -> str | None:
         if any(isinstance(j.kind, Custom) for j in self.tree.joints):
-            return None  # a user's function has no name that a file could be found by
+            return None  # a user's function has no name by which a file could be found
         return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
@@ -182,7 +182,7 @@ class Compiler:
         return any(key[:2] == _key(name, options, ())[:2] for key in list(self._kernels))
 
     def _forget_frames(self) -> None:
-        """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
+        """Keep only a few loops to frames: each has a schedule and a work area as long as the path to its frame."""
         framed = [key for key in self._kernels if find(key[0]).is_of_a_frame]
         for key in framed[: 1 - MOST_FRAMES]:
             del self._kernels[key]
@@ -195,7 +195,7 @@ class Compiler:
         shape = algorithm.shape(self.tree, options) + ((lengths[-1],) if derivatives else ())
         if self.loops(algorithm.name, options) and not places:
             if attachments not in ((), each_body(self.tree)):
-                raise TooLong  # another thread gave the straight-line code up since our loads were gathered
+                raise TooLong  # another thread has given up the straight-line code since our loads were gathered
             return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
         key = None
         if self._model_key is not None:
@@ -214,7 +214,7 @@ class Compiler:
         )  # fmt: skip
 
     def _looks_up(self, options: Mapping[str, Any]) -> bool:
-        """Return whether code may need tables, as exponentials do: for Stribeck's friction, in a user's functions."""
+        """Return whether code may need tables, as exponentials do: for Stribeck friction, or in a user's functions."""
         fades = bool(options.get("friction")) and any(joint.stribeck for joint in self.tree.joints)
         return fades or any(isinstance(joint.kind, Custom) for joint in self.tree.joints)
 
@@ -227,7 +227,7 @@ class Compiler:
 
     @made_once
     def _hinged(self) -> tuple[Model, list[int]]:
-        """The tree with Cardan and Euler-angle joints as hinges in a row, and where each body went."""
+        """The tree with Cardan and Euler-angle joints as series of hinges, and where each body went."""
         return expand_in_order(self.tree)
 
     @made_once
@@ -236,14 +236,14 @@ class Compiler:
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
     def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Return whether an algorithm is not to become straight-line code."""
+        """Return whether an algorithm should not become straight-line code."""
         large = self.rolled and not self._coupled and find(name).loops_over(options or {})
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
 
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
+        """Return whether an algorithm has machine code: on large trees, only those that can be rolled."""
         if not self.loops(name, options):
             return True
         large = find(name).large
@@ -253,7 +253,7 @@ class Compiler:
 
     @made_once
     def _coupled(self) -> bool:
-        """Whether branches have to do with one another, so that straight-line code is the shorter way."""
+        """Whether branches affect one another, so that straight-line code is shorter."""
         return is_coupled(self.tree)
 
     @made_once
@@ -361,7 +361,7 @@ class Compiler:
         return SolutionDerivativeKernel(**self._called(algorithm, lengths, shape), equation=equation)
 
     def _part(self, name: str, options: Mapping[str, Any] | None = None) -> Kernel | None:
-        """Return straight-line code of an algorithm that is part of another; None where that would be too long."""
+        """Return straight-line code of an algorithm that is part of another; None if it would be too long."""
         if not self.loops(name, options):
             try:
                 kernel = self.kernel(name, options)
@@ -412,7 +412,7 @@ class Compiler:
         )  # fmt: skip
 
     def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
-        """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
+        """Give up straight-line code of an algorithm, which would be too long; warn if nothing else is as fast.
 
         Its other methods keep theirs, which may well be shorter.
         """
@@ -432,8 +432,8 @@ class Compiler:
     ) -> Traced:  # fmt: skip
         """Return the graph of an algorithm, or of the derivatives of its results by parameters.
 
-        With ``regroup`` parameters are regrouped first where the results are the same: fewer operations, the same
-        numbers up to rounding.  Parameters that are given with each call stay what they are.
+        With ``regroup``, parameters are regrouped first if the results are the same: fewer operations, the same numbers
+        up to rounding.  Parameters that are given with each call are not changed.
         """
         algorithm = find(name)
         lengths = self._lengths(algorithm, attachments, places)
@@ -464,7 +464,7 @@ class Compiler:
 
     @made_once
     def guard(self) -> Kernel | None:
-        """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
+        """A small kernel of q that is positive if a quaternion is not of unit length or gimbal lock is near."""
         if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
             return None
         key = None if self._model_key is None else cache.digest(self._model_key, "guard")
@@ -480,20 +480,20 @@ class Compiler:
         )  # fmt: skip
 
     def suspects(self, q: np.ndarray) -> bool:
-        """Return whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
+        """Return whether a closer check is needed: quaternions may not have unit length, gimbal lock may be near."""
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def attach(
         self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = (),
         places: tuple[Place, ...] = (),
     ) -> bool:  # fmt: skip
-        """Give an entry point the kernel of an algorithm; return False where that cannot be."""
+        """Give an entry point the kernel of an algorithm; return False if that is impossible."""
         if not available():
             return False
         if attachments and not self._turns(name, options, attachments):
             return False
         if find(name).is_of_a_frame and self.loops(name, options):
-            return False  # of which few are remembered
+            return False  # only a few of them are kept
         kernel = self.kernel(name, options, attachments, places)
         try:
             with MAKING:
@@ -502,7 +502,7 @@ class Compiler:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 
     def enable(self, entry: DirectCall, name: str, batch: bool) -> None:
-        """Let calls of an entry point go to its kernel: those for batches, or those for one state."""
+        """Route calls of an entry point to its kernel: those for batches, or those for one state."""
         try:
             if batch:
                 entry.enable_batch()
@@ -515,9 +515,9 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         parameters: GivenParameters, out: np.ndarray | None = None, threads: int = 1, derivatives: bool = False,
     ) -> np.ndarray:  # fmt: skip
-        """Evaluate with other parameters, or differentiate by them; raises :class:`TooLong` if the code would be.
+        """Evaluate with other parameters, or differentiate by them; raise :class:`TooLong` if the code would be.
 
-        That is straight-line code however large the tree: loops over bodies know no other parameters.
+        This is straight-line code however large the tree is: loops over bodies cannot take other parameters.
         """
         assert parameters.numbers is not None
         form = (f"{'derivatives by parameters' if derivatives else 'parameters'} of {name}", _method(options))
@@ -533,7 +533,7 @@ class Compiler:
             raise
 
     def symbols_needed(self, name: str, options: Mapping[str, Any] | None) -> list[str]:
-        """Return the symbols of the model without a value that an algorithm's results depend on."""
+        """Return the symbols of the model without a value on which an algorithm's results depend."""
         traced = self.trace(name, options, places=places_of_symbols(self.tree))
         graph, first = traced.graph, sum(traced.lengths[:-1])
         read = {int(graph.values[i]) - first for i in graph.reachable(traced.outputs) if graph.kinds[i] == INPUT}
@@ -543,7 +543,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         out: np.ndarray | None, threads: int,
     ) -> np.ndarray:  # fmt: skip
-        """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
+        """Evaluate; raise :class:`TooLong` if the code would be too long and there is no other."""
         attachments, numbers = given.attachments, given.numbers
         if numbers is not None and not self._turns(name, options, attachments):
             attachments, numbers = each_body(self.tree), self._on_all_bodies(given, arrays[0])
@@ -559,7 +559,7 @@ class Compiler:
     def _turns(self, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> bool:
         """Return whether machine code takes wrenches as they are given.
 
-        A loop treats all bodies alike; and wrenches that come and go (contacts, say) have ever new forms.
+        A loop treats all bodies alike; and wrenches that come and go (such as contacts) keep taking new forms.
         """
         if self.loops(name, options):
             return False
@@ -582,7 +582,7 @@ class Compiler:
         return rows.reshape(*batch, 6 * len(forces))
 
     def poses_at(self, q: np.ndarray) -> Callable[[str], Transform]:
-        """Return poses of frames at a configuration, by machine code where there is any."""
+        """Return poses of frames at a configuration, by machine code if there is any."""
         by_recursion = poses_at(self.tree, split(q))
 
         def pose(name: str) -> Transform:
@@ -596,13 +596,13 @@ class Compiler:
 
 
 def _as_transform(pose: np.ndarray) -> Transform:
-    """Return the homogeneous matrices (..., 4, 4) as a transform over arrays."""
+    """Return homogeneous matrices (..., 4, 4) as a transform over arrays."""
     x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
     return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
 
 
 def _spread(tree: Model, where: str, numbers: Callable[[Link], tuple[float, float]]) -> Spread:
-    """Return how numbers of all joints follow from those of the ones that do not follow others."""
+    """Return how numbers of all joints follow from those of joints that do not follow others."""
     places = [(k, *numbers(link)) for link in tree.links for k in range(*_ends(getattr(link, where)))]
     index, factor, offset = zip(*places, strict=True)
     return Spread(np.array(index, dtype=int), np.array(factor), np.array(offset))
@@ -616,12 +616,12 @@ def _key(
     name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...],
     places: tuple[Place, ...] = (), derivatives: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Return what a kernel is found by."""
+    """Return the key of a kernel."""
     return name, tuple(sorted((options or {}).items())), attachments, places, derivatives
 
 
 def _method(options: Mapping[str, Any] | None) -> str:
-    """Return which of its methods an algorithm is to use, where it has several."""
+    """Return the method that an algorithm uses, if it has several."""
     return str((options or {}).get("method", USUAL_METHOD))
 
 
@@ -640,7 +640,7 @@ def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | N
 
 
 def _inverses(matrices: np.ndarray) -> np.ndarray:
-    """Of symmetric matrices, by the text that straight-line code is made from."""
+    """Return the inverses of symmetric matrices, by the same algorithm as straight-line code."""
     rows = [[matrices[..., i, k] for k in range(matrices.shape[-1])] for i in range(matrices.shape[-2])]
     return pack(ldl_inverse(ldl(rows)), matrices.shape[:-2])
 
@@ -650,7 +650,7 @@ def _has_gimbal(kind: Any) -> bool:
 
 
 def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
-    """Return positive where a quaternion is not of unit length or gimbal lock is near, else zero."""
+    """Return a positive number if a quaternion is not of unit length or gimbal lock is near, else zero."""
 
     def of_joint(link: Link, q: Sequence[Scalar]) -> Scalar:
         doubt: Scalar = 0.0
@@ -658,7 +658,7 @@ def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
             return doubt
         if link.kind.quaternion is not None:
             x, y, z, w = q[link.kind.quaternion]
-            # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
+            # |n^2 - 1| = |n - 1| |n + 1|: slightly stricter than the limit; Python decides
             doubt = _if_positive(abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
         distance = link.kind.singularity(q)
         return doubt if distance is None else doubt + _if_positive(SINGULARITY_TOLERANCE - distance)
@@ -667,7 +667,7 @@ def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _if_positive(x: Scalar) -> Scalar:
-    """Return a number where it is positive, else zero; NaN counts as zero, so that it never hides another joint."""
+    """Return a number if it is positive, else zero; NaN counts as zero, so that it never hides another joint."""
     return where(x > 0.0, x, 0.0)
 
 
@@ -682,5 +682,5 @@ def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
         raise CompileError(str(problem)) from None
     except ZeroDivisionError:
         raise SingularError(
-            f"{kernel.name} divides by zero: has every moving body mass, can every frame move in all directions?"
+            f"{kernel.name} divides by zero: does every moving body have mass, and can every frame move every way?"
         ) from None

@@ -21,12 +21,12 @@ def needed_options(name: str) -> tuple[str, ...]:
 
 
 def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an algorithm checked, with defaults filled in.
+    """Return the checked options of an algorithm, with defaults filled in.
 
     Raises
     ------
     UnknownNameError
-        For an option, a frame or a choice that there is not.
+        For an option, a frame or a choice that does not exist.
     OptionError
         If an option without a default is missing.
     ModelError, SingularError
@@ -39,9 +39,7 @@ def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dic
     for option in algorithm.options:
         if option.needed and option.name not in options:
             hint = _hint(model) if option.name in ("frame", "frames") else ""
-            raise OptionError(
-                Message(f"{name} needs to know the {option.name}: give ", Setting(option.name, ...), hint)
-            )
+            raise OptionError(Message(f"{name} needs the {option.name}: give ", Setting(option.name, ...), hint))
     chosen = {o.name: o.read(model, name, options.get(o.name, o.default)) for o in algorithm.options}
     check_possible(model, algorithm, chosen)
     if "method" in chosen:
@@ -67,7 +65,7 @@ def check_possible(model: Model, algorithm: Algorithm, options: Mapping[str, Any
 
 
 def requests(model: Model, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
-    """Return algorithms that are asked for by name, or with options, each with all its options."""
+    """Return the requested algorithms, given by name or with options, each with all its options."""
     single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
     wanted: list[Any] = [algorithms] if single else list(algorithms)
     found: list[tuple[str, dict[str, Any]]] = []
@@ -78,7 +76,7 @@ def requests(model: Model, algorithms: Iterable[Request] | Request) -> list[tupl
         find(name)
         complete = (name, complete_options(model, name, options))
         if complete in found:
-            raise OptionError(f"{name} is asked for twice, with the same options")
+            raise OptionError(f"{name} is requested twice, with the same options")
         found.append(complete)
     if not found:
         raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")

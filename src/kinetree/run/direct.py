@@ -1,4 +1,4 @@
-"""Methods that are machine code: a built-in function in the place of a method, there from the first look-up on."""
+"""Methods that are machine code: a built-in function in place of a method, from the first lookup on."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class DirectMethod(cached_property):  # type: ignore[type-arg]
     """A method whose plain form, arrays in and no options, is called without going through Python.
 
     Looked up on an object, it is a built-in function that the object's evaluator makes and the object keeps, as it
-    keeps any :func:`functools.cached_property`; it goes to the method until there is machine code, so that a
-    method kept before the first call is as fast as one looked up after it.  Looked up on the class, or by a
-    subclass that has a method of that name and asks ``super()`` for this one, it is the method in Python.
+    keeps any :func:`functools.cached_property`; it goes to the method until there is machine code, so that a method
+    kept before the first call is as fast as one looked up after it.  Looked up on the class, or via ``super()`` by a
+    subclass that overrides the method, it is the method in Python.
     """
 
     def __init__(self, method: Callable[..., Any], asks_loops: bool = False) -> None:
@@ -38,7 +38,7 @@ class DirectMethod(cached_property):  # type: ignore[type-arg]
             return self.method
         if instance.evaluator.has_entries and getattr(type(instance), self.method.__name__) is self.method:
             return super().__get__(instance, owner)
-        return self.method.__get__(instance, owner)  # or a subclass wants to be asked every time
+        return self.method.__get__(instance, owner)  # or a subclass overrides it
 
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         return method
 
     def direct_or_by_loops(method: M) -> M:
-        """Let that of a tree be so called; with closed loops the result is another, and these know the way to it."""
+        """Do so for trees; with closed loops the result differs, and the loops know how to compute it."""
         return method
 
 else:

@@ -2,7 +2,7 @@
 
 A call is checked and computed through Python once.  From then on, calls of that form (the same options, wrenches given
 in the same way) go to an entry point of machine code that takes the arrays themselves, and hands back to Python what it
-does not understand: lists, other types, batches with several axes, a configuration that wants a closer look.
+does not understand: lists, other types, batches with several axes, a configuration that needs a closer check.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _key(
     name: str, options: Mapping[str, Any], attachments: tuple[Attachment, ...],
     parameters: GivenParameters = NO_PARAMETERS,
 ) -> Key:  # fmt: skip
-    """Return what an entry point is found by."""
+    """Return the key of an entry point."""
     key = name, tuple(options.values()), attachments
     return (*key, parameters.form) if parameters.places else key
 
@@ -52,7 +52,7 @@ class Evaluator:
     backend : {"compiled", "reference"}
     precision : {"double", "single"}
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     """
 
     def __init__(self, model: Model, backend: str = "compiled", precision: str = "double", cpu: str = "") -> None:
@@ -67,7 +67,7 @@ class Evaluator:
 
     @cached_property
     def compiler(self) -> Compiler | None:
-        """What makes machine code; None where the algorithms run as they are written."""
+        """The maker of machine code; None if the algorithms run as they are written."""
         if self.backend == "reference" or not supported():
             return None
         return Compiler(self.model, self.precision == "single", self.cpu)
@@ -84,12 +84,12 @@ class Evaluator:
         self, name: str, options: Mapping[str, Any] | None = None, *, wrenches: Wrenches = None, parameters: Any = None,
         out: Array | None = None, threads: int = 1, **state: Any,
     ) -> Array:  # fmt: skip
-        """Evaluate an algorithm; from the second call of a form on straight by machine code.
+        """Evaluate an algorithm; from the second call of a form on, directly by machine code.
 
         Parameters
         ----------
         name : str
-            Of the algorithm.
+            Name of the algorithm.
         options : mapping, optional
             All of its options.
         wrenches, parameters, out, threads
@@ -149,7 +149,7 @@ class Evaluator:
                 tree = self._with(parameters)
                 if algorithm.loads:
                     scalars.append(self.loads(given, arrays["q"], tree))
-                # lists of nothing do not know how many axes they have
+                # empty lists do not know how many axes they have
                 shape = (*batch, *algorithm.shape(self.model, options))
                 result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
         except NoValueError as problem:
@@ -160,12 +160,12 @@ class Evaluator:
         return out
 
     def _all_without_value(self, name: str, options: dict[str, Any], parameters: GivenParameters) -> list[str]:
-        """Return all symbols that an algorithm wants numbers for, not the first of them."""
+        """Return all symbols for which an algorithm needs numbers, not only the first of them."""
         known = {place.key for place in parameters.places if place.table == SYMBOLS}
         try:
             return [s for s in Compiler(self.model).symbols_needed(name, options) if s not in known]
         except (KinetreeError, ZeroDivisionError):
-            return []  # something is decided by numbers: the first one says so
+            return []  # something depends on numbers: the first symbol reports it
 
     def loads(self, given: Given, q: Array, tree: Model | None = None) -> list[Force | None]:
         """Return one force per body in body axes, at a configuration that has been checked."""
@@ -184,7 +184,7 @@ class Evaluator:
         """Return how an algorithm's result changes with parameters, which come last: (..., *shape, numbers)."""
         own, given = self.read_parameters(parameters), gather(self.model, wrenches)
         if not own.places:
-            raise OptionError("no parameter is given to differentiate by")
+            raise OptionError("no parameter to differentiate by is given")
         algorithm = find(name)
         check_threads(threads)
         assert own.numbers is not None
@@ -203,7 +203,7 @@ class Evaluator:
             return self._by_complex_steps(name, options, given, own, state, batch)
 
     def friction_force(self, v: Array, parameters: Any) -> Array:
-        """Return joint forces spent on friction at velocities that have been checked, with other parameters."""
+        """Return joint forces lost to friction at checked velocities, with other parameters."""
         given = self.read_parameters(parameters)
         with np.errstate(all="ignore"):
             rates = split(v)
@@ -227,28 +227,28 @@ class Evaluator:
         return result
 
     def _with(self, parameters: GivenParameters) -> Model:
-        """Return the model with arrays in the place of its own numbers."""
+        """Return the model with arrays in place of its own numbers."""
         if parameters.numbers is None:
             return self.model
         return put_in(self.model, parameters.places, split(parameters.numbers))
 
-    # ---------------------------------------------------------------- straight to machine code
+    # ---------------------------------------------------------------- directly to machine code
 
     def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method as a built-in function, which goes straight to machine code as soon as there is some.
+        """Return a method as a built-in function, which goes directly to machine code as soon as there is some.
 
         Parameters
         ----------
         name : str
-            Of the method and of the algorithm that it runs when it is called with nothing but vectors.
+            Name of the method and of the algorithm that it runs when it is called with vectors only.
         method : callable
             The method in Python, bound to its robot: for the first call, and for calls with options.
         """
         known = self._methods.get(name)
         if known is not None:
             return known.function
-        # values that machine code refuses go where all is checked, past the method, which found at the first call that
-        # the robot has an answer
+        # values that machine code refuses go where everything is checked, bypassing the method: its first call
+        # found that the robot has an answer
         inputs, options = find(name).inputs, find(name).defaults
         entry = DirectCall(method, name, refused=self._through_python(name, options, ()))
         key = _key(name, options, ())
@@ -263,11 +263,11 @@ class Evaluator:
 
     @property
     def entry_points(self) -> list[Key]:
-        """Forms of calls that go straight to machine code."""
+        """Forms of calls that go directly to machine code."""
         return [key for key, found in self._entries.items() if found is not None]
 
     def entry_point(self, name: str, options: Mapping[str, Any]) -> Callable[..., Array] | None:
-        """Return an algorithm as a function of its inputs that goes straight to machine code; None before a first call.
+        """Return an algorithm as a function of its inputs that goes directly to machine code; None before a first call.
 
         What machine code does not understand it hands to Python, where it is checked.
         """
@@ -278,7 +278,7 @@ class Evaluator:
         self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool,
         parameters: GivenParameters = NO_PARAMETERS,
     ) -> None:  # fmt: skip
-        """After a first call through Python, let calls of this form go straight to machine code."""
+        """After a first call through Python, let calls of this form go directly to machine code."""
         algorithm = find(name)
         if not algorithm.direct or not self.has_entries:
             return
@@ -305,7 +305,7 @@ class Evaluator:
         self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...],
         parameters: GivenParameters = NO_PARAMETERS,
     ) -> Callable[..., Array]:  # fmt: skip
-        """Return an algorithm as a function of its plain arguments, then of numbers of wrenches and parameters."""
+        """Return an algorithm as a function of its plain arguments, followed by numbers of wrenches and parameters."""
         inputs, places, form = find(name).inputs, parameters.places, parameters.form
         further = [what for what, is_there in (("wrenches", attachments), ("parameters", places)) if is_there]
 
@@ -320,7 +320,7 @@ class Evaluator:
     # ---------------------------------------------------------------- ahead of time
 
     def compile(self, wanted: Sequence[tuple[str, dict[str, Any]]], single: bool, batch: bool, progress: bool) -> None:
-        """Make machine code of algorithms, each with all its options, ahead of the first call."""
+        """Compile algorithms, each with all its options, ahead of the first call."""
         compiler = self.compiler
         if compiler is None:
             return
@@ -333,11 +333,11 @@ class Evaluator:
         in_steps(steps, progress)
 
     def is_made(self, name: str, options: Mapping[str, Any]) -> bool:
-        """Return whether an algorithm runs without machine code being made for it first."""
+        """Return whether an algorithm runs without machine code having to be made first."""
         return self.compiler is None or self.compiler.has_made(name, options)
 
     def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
-        """Compile one form of an algorithm, and let calls of that form go straight to it."""
+        """Compile one form of an algorithm, and let calls of that form go directly to it."""
         assert self.compiler is not None
         if not self.compiler.handles(name, options):
             return  # it turned out to be too long
@@ -354,7 +354,7 @@ class Evaluator:
     def check_pivots(self, held: Collection[int] = (), parameters: Any = None) -> None:
         """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia.
 
-        Inertias that are given among the parameters count as some.
+        Inertias that are given among the parameters count as nonzero.
         """
         if parameters is None:
             singular_joints.refuse(self.model, self.singular_joint(held))
@@ -367,15 +367,15 @@ class Evaluator:
                 self._solid.add((places, key))
 
     def warn_of_rounding(self) -> None:
-        """Warn, once, of a robot whose accelerations rounding spoils."""
+        """Warn, once, about a robot whose accelerations suffer from rounding."""
         if not self._looked:
             self._looked = True
             found = conditioning(self.model)
             if found is not None:
                 joint = self.model.joints[found.joint].name
                 warnings.warn(
-                    f"robot {self.model.name!r}: light bodies carry heavy ones, so that rounding alone can spoil "
-                    f"accelerations, near joint {joint!r} first: the mass matrix, with rows brought to one size, has a "
+                    f"robot {self.model.name!r}: light bodies carry heavy ones, so rounding alone can spoil "
+                    f"accelerations, near joint {joint!r} first: the mass matrix, with rows scaled to one size, has a "
                     f"condition number of {found.number:.2g}, where 1e16 leaves no digit. Give the light bodies their "
                     "real mass, or their joints rotor inertia (armature)",
                     SingularityWarning,

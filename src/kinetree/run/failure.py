@@ -1,4 +1,4 @@
-"""Faults: what goes wrong while laws run, until there is a record of the simulation to go with it."""
+"""Faults: what goes wrong while laws run, before there is a record of the simulation to go with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Fault(Exception):
     ----------
     message : str
     time : float, optional
-        When; NaN where that is not known, which means as far as the run has come.
+        When it happened; NaN if unknown, which means as far as the run has come.
     joint : str, optional
     """
 
@@ -26,23 +26,23 @@ class Fault(Exception):
         self.time, self.joint = time, joint
 
     def error(self, reached: float, record: object) -> SimulationError:
-        """Return what the user gets to see; to be raised from the fault's cause."""
+        """Return the error that the user sees; to be raised from the fault's cause."""
         return SimulationError(message_of(self), reached if math.isnan(self.time) else self.time, self.joint, record)
 
 
 def asked_with_lists(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a user's function of lists of scalars answers; say so where it takes these for arrays."""
+    """Return the answer of a user's function of lists of scalars; explain if it takes these for arrays."""
     try:
         return function(*arguments)
     except TypeError as problem:
         said = str(problem)
         if "sequence" in said or "'list'" in said or "list (not" in said:
             raise OptionError(
-                f"q and v are lists of numbers here, one per freedom, and no arrays ({said}): write "
+                f"q and v are lists of numbers here, one per freedom, not arrays ({said}): write "
                 "[-0.1 * x for x in v] rather than -0.1 * v, or take numpy.array(v)"
             ) from problem
         if problem.__traceback__ is not None and problem.__traceback__.tb_next is None:
-            raise OptionError(f"a function is called with {len(arguments)} arguments here, and {said}") from problem
+            raise OptionError(f"a function is called with {len(arguments)} arguments here, but {said}") from problem
         raise
 
 
@@ -55,9 +55,9 @@ def blaming(what: str, t: Any, even_ours: bool = True) -> Iterator[None]:
     what : str
         The function, in words.
     t : scalar
-        The time it was asked for; anything but a number (a node, a batch of times) stands for one not known.
+        The time of the call; anything but a number (a node, a batch of times) means that it is unknown.
     even_ours : bool
-        Whether kinetree's errors are treated so, too; from a law they say by themselves what is wrong with it.
+        Whether kinetree's errors are also treated this way; those from a law already say what is wrong with it.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What friction takes of joint forces, on arrays; :mod:`kinetree.algorithms.friction` has its laws over any scalar."""
+"""Joint forces lost to friction, on arrays; :mod:`kinetree.algorithms.friction` has its laws over any scalar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .evaluator import Evaluator
 
 
 def friction_force(evaluator: Evaluator, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
-    """Return joint forces spent on friction, (..., nv); see :meth:`kinetree.Robot.friction_force`."""
+    """Return joint forces lost to friction, (..., nv); see :meth:`kinetree.Robot.friction_force`."""
     model = evaluator.model
     rate = as_array(v, (model.nv,), "v", f"{model.nv} = nv")
     if parameters is not None:

@@ -1,7 +1,7 @@
-"""Functions of one's own in machine code, with exact Jacobians.
+"""User functions in machine code, with exact Jacobians.
 
-A function of lists of scalars, written with :func:`kinetree.sin`, :func:`kinetree.where` and their kin, is traced once;
-the graph is compiled like any algorithm, and differentiated where its Jacobian is asked for.
+A function of lists of scalars, written with :func:`kinetree.sin`, :func:`kinetree.where` and the like, is traced once;
+the graph is compiled like any algorithm, and differentiated if its Jacobian is requested.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class CompiledFunction(ExplainsArguments):
 
     @cached_property
     def jacobian(self) -> CompiledFunction:
-        """Derivatives of every result by every input, ``(..., *shape, number of inputs)``, compiled, too."""
+        """Derivatives of every result by every input, ``(..., *shape, number of inputs)``, also compiled."""
         return self.jacobian_by("auto")
 
     def jacobian_by(self, mode: str) -> CompiledFunction:
-        """Differentiate by columns (``"forward"``), by rows (``"reverse"``), or whichever needs less (``"auto"``)."""
+        """Differentiate by columns (``"forward"``), by rows (``"reverse"``), or whichever is cheaper (``"auto"``)."""
         if mode not in MODES:
             raise UnknownNameError("mode of differentiation", mode, MODES)
 
@@ -61,7 +61,7 @@ class CompiledFunction(ExplainsArguments):
 
 
 def compile_function(function: Callable[..., Any], *sizes: int) -> CompiledFunction:
-    """Make machine code of a function of vectors.
+    """Compile a function of vectors to machine code.
 
     Parameters
     ----------

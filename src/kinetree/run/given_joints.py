@@ -1,4 +1,4 @@
-"""Joints that are given accelerations or forces by name, read into one vector."""
+"""Accelerations or forces given to joints by name, read into one vector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class GivenAtJoints(NamedTuple):
     """What hybrid dynamics is given."""
 
     values: Array
-    """Per freedom an acceleration or a force; zero where nothing is given."""
+    """An acceleration or a force per freedom; zero if nothing is given."""
     moved: tuple[bool, ...]
     """Per joint, whether its motion is given."""
 
@@ -27,7 +27,7 @@ class GivenAtJoints(NamedTuple):
 
 
 def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any] | None) -> GivenAtJoints:
-    """Return accelerations and forces by joint name as one vector; refuse what is given twice or to no joint."""
+    """Return accelerations and forces by joint name as one vector; refuse duplicates and unknown joints."""
     for word, mapping in (("a", a), ("tau", tau)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise OptionError(f"{word} must map joint names to values, such as {{{model.joints[0].name!r}: 1.0}}")

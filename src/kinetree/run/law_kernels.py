@@ -1,4 +1,4 @@
-"""Laws over any scalar, made into machine code or run as they are written: the one maker of kernels for traced laws.
+"""Laws over any scalar, as machine code or as they are written: the one maker of kernels for traced laws.
 
 The robot's backend decides.  Machine code is found again by the graph it was made from,
 so equal laws are compiled once however often they are set up.
@@ -8,7 +8,7 @@ so equal laws are compiled once however often they are set up.
 :class:`StepProgram`
     many steps of a law that asks for rates, which never leave the machine code in between;
 :class:`SearchProgram`
-    steps from a start until each lane says that it is done;
+    steps from a start until each lane is done;
 :class:`TangentProgram`
     a law with its derivative along directions;
 :class:`SlopeProgram`
@@ -55,21 +55,21 @@ Ask = Callable[[list[Scalar]], list[Scalar]]
 """How a step asks for rates: a question and its answer, both lists of scalars."""
 
 SINGLE = "in single precision"
-"""What tells kernels apart that are made from the same law."""
+"""What distinguishes kernels that are made from the same law."""
 
 MOST_KEPT = 100
-"""Kernels that are kept for the next simulation with the same laws."""
+"""The most kernels that are kept for the next simulation with the same laws."""
 
 MOST_KEPT_WITH_TABLES = 8
-"""Of these, kernels that look data up, which they keep in memory."""
+"""The most of these kernels that look up data, which they keep in memory."""
 
 _MADE: dict[tuple[Any, ...], Any] = {}
-"""Kernels of this process by the digest of what they were made from, by what they were made for, and by the places of
-tables that they look up."""
+"""Kernels of this process by the digest of what they were made from, by their target, and by the places of tables that
+they look up."""
 
 
 class Runnable(Protocol):
-    """What of a robot decides how laws around it are run."""
+    """The part of a robot that determines how laws around it are run."""
 
     @property
     def model(self) -> Model:
@@ -98,30 +98,30 @@ def moves_in_loops(robot: Runnable, method: str) -> bool:
 
 
 def has_machine_code(robot: Runnable) -> bool:
-    """Return whether laws that leave the robot's own motion aside can be machine code, whatever its size."""
+    """Return whether laws that do not involve the robot's own motion can be machine code, whatever its size."""
     return robot.backend == "compiled" and supported()
 
 
 def is_traced(x: Any) -> bool:
-    """Return whether a scalar stands for a number that is only known when machine code runs."""
+    """Return whether a scalar stands for a number that is known only when machine code runs."""
     return isinstance(x, Node) and not x.graph.is_const(x.index)
 
 
 def is_condition(x: Any) -> bool:
-    """Return whether a scalar is the answer to a comparison rather than a number."""
+    """Return whether a scalar is the result of a comparison rather than a number."""
     if isinstance(x, Node):
         return x.graph.kinds[x.index] == LESS
     return isinstance(x, (bool, np.bool_, Undecided)) or (isinstance(x, np.ndarray) and x.dtype == bool)
 
 
 def refuse_nested(answer: Sequence[Any], such: str) -> None:
-    """Refuse what a law returns unless each of it is one number; a list within the list is what one is likely to write.
+    """Refuse the result of a law unless each entry is one number; nested lists are a common mistake.
 
     Parameters
     ----------
     answer : sequence
     such : str
-        What a right answer looks like.
+        An example of a correct answer.
     """
     for k, x in enumerate(answer):
         if isinstance(flatten(x), list) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim):
@@ -136,7 +136,7 @@ def refuse_nested(answer: Sequence[Any], such: str) -> None:
 
 
 def constant(x: Any) -> Any:
-    """Return the number that a traced scalar stands for if it is always the same; other scalars as they are."""
+    """Return the number that a traced scalar stands for if it is always the same; other scalars unchanged."""
     return x.graph.values[x.index] if isinstance(x, Node) and x.graph.is_const(x.index) else x
 
 
@@ -153,10 +153,10 @@ def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
 def once(
     content: str, cpu: str, make: Callable[[str, host.Machine], Any], tables: Sequence[Any] = ()
 ) -> Any:  # fmt: skip
-    """Return the kernel with this content: one made before, or a new one.
+    """Return the kernel with this content: an existing one, or a new one.
 
-    ``make`` gets the key that it is kept on disk under, and what it is made for.  Tables are data, and so are loops
-    that it calls: kernels that differ in them alone share the code on disk, and each is loaded for its own.
+    ``make`` gets its key on disk, and its target.  Tables are data, and so are loops that it calls: kernels that differ
+    only in them share the code on disk, and each is loaded for its own.
     """
     key, target = cache.digest(fingerprint(), content), host.target(cpu)
     places = tuple(map(id, tables))  # the kernel keeps them alive
@@ -195,7 +195,7 @@ def run_kernel(kernel: Kernel, *arrays: Array, threads: int) -> Array:
 
 
 def prepared_call(kernel: Kernel, arrays: Sequence[Array], threads: int) -> PreparedCall:
-    """Lay out a call of machine code for arrays that stay where they are."""
+    """Prepare a call of machine code for arrays that stay in place."""
     try:
         return kernel.prepared(*arrays, threads=threads)
     except host.CompilationError as problem:
@@ -216,9 +216,9 @@ class LawProgram:
     compiled : bool
         Machine code or plain Python.
     longest : int, optional
-        Laws of more operations than this stay plain Python all the same.
+        Laws with more operations than this stay plain Python anyway.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     single : bool
         Whether machine code computes in single precision.
     """
@@ -269,11 +269,11 @@ class LawProgram:
         return fast(*arrays)
 
     def of_one_state(self) -> OneState | None:
-        """Return machine code for one state at a time, for one thread; None where there is none."""
+        """Return machine code for one state at a time, for one thread; None if there is none."""
         return None if self.kernel is None else OneState(self.kernel)
 
     def prepared(self, vectors: Mapping[str, Array], threads: int = 1) -> Callable[[], Array]:
-        """Return the evaluation of a batch that stays where it is, vectors (count, n) whose numbers may change."""
+        """Return the evaluation of a batch that stays in place, vectors (count, n) whose numbers may change."""
         if self.kernel is None:
             return lambda: self(vectors, threads)
         return prepared_call(self.kernel, [vectors[name] for name in self.lengths], threads)
@@ -300,7 +300,7 @@ class OneState:
         self.table_at, self.out_at = ctypes.addressof(self.table), self.out.ctypes.data
 
     def __call__(self, *arrays: Array | float) -> Array:
-        """Evaluate; what comes behind the arrays that are given stays as it was."""
+        """Evaluate; inputs after the given arrays keep their values."""
         for own, given in zip(self.inputs, arrays, strict=False):
             own[:] = given
         self.call(self.table_at, self.out_at)
@@ -308,7 +308,7 @@ class OneState:
 
 
 class Sizes(NamedTuple):
-    """How many numbers a step has to do with."""
+    """How many numbers a step deals with."""
 
     state: int
     question: int
@@ -329,7 +329,7 @@ class StepProgram:
         ``rate(question, parameters)`` answers; or returns what ``inside`` is called with, and the rest of the answer.
     sizes : Sizes
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     single : bool
         Whether it computes in single precision.
     compiled : bool
@@ -374,8 +374,8 @@ class StepProgram:
     ) -> Array:  # fmt: skip
         """Take n steps of h from time t, for one state or a batch; return the state there.
 
-        Where there are several samples, that is done as often, and the states are (..., samples, n).
-        Each state of a batch may have its own time (...).
+        With several samples, this is repeated, and the states are (..., samples, n). Each state of a batch may have its
+        own time (...).
         """
         if not self.compiled:
             return self._as_written(t, state, h, n, parameters)
@@ -392,9 +392,9 @@ class StepProgram:
         return state
 
     def prepared(self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1) -> PreparedCall:
-        """Return steps of a batch that stays where it is: arrays (count, ...) whose numbers may change.
+        """Return steps of a batch that stays in place: arrays (count, ...) whose numbers may change.
 
-        What is returned takes the array that the new state goes into, or makes one.
+        The returned function takes the array for the new state, or makes one.
         """
         return prepared_call(self.kernel, [t, h, n, state, *([parameters] if parameters.shape[-1] else [])], threads)
 
@@ -430,12 +430,12 @@ class OneStateSteps:
 
 
 def of_no_graph() -> Traced:
-    """Stand for the graph of a kernel that is made of several."""
+    """Stand in for the graph of a kernel that is made of several."""
     raise AssertionError("made of stages, not of one graph")
 
 
 class SearchProgram:
-    """Steps from a start until each lane says that it is done; see :mod:`kinetree.engine.kernels.search_kernel`.
+    """Steps from a start until each lane is done; see :mod:`kinetree.engine.kernels.search_kernel`.
 
     Parameters
     ----------
@@ -444,13 +444,13 @@ class SearchProgram:
     begin, step : callables
         ``begin(start, parameters)`` and ``step(state, parameters)`` return a state, lists of scalars.
     sizes : sequence of int
-        How many numbers a start has, and each vector of parameters; those of none are left out.
+        How many numbers the start and each vector of parameters have; empty vectors are left out.
     going : int
         Place in the state of a number that is positive until a lane is done.
     returned : sequence of int
         Places in the state of what is returned.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     compiled : bool
         Machine code or plain Python.
     """
@@ -480,7 +480,7 @@ class SearchProgram:
         self.kernel: SearchKernel = once("search" + search.content(), cpu, make)
 
     def __call__(self, start: Array, parameters: Sequence[Array], most: int, threads: int = 1) -> Array:
-        """Search from one start or a batch, with at most so many steps; return what is returned of each, (..., n)."""
+        """Search from one start or a batch, with at most ``most`` steps; return the wanted numbers, (..., n)."""
         given = [x for x, is_there in zip(parameters, self.some, strict=True) if is_there]
         if not self.compiled:
             return self._as_written(start, given, most)
@@ -498,7 +498,7 @@ class SearchProgram:
         return np.asarray(state[..., self.returned])
 
     def direct(self, otherwise: Callable[..., Any]) -> Callable[..., Array] | None:
-        """Return a built-in function of the number of steps, a start and parameters, for one state; None if none is.
+        """Return a built-in function of the number of steps, a start and parameters, for one state; None if impossible.
 
         What machine code does not understand goes to ``otherwise``, with the same arguments.
         """
@@ -523,9 +523,9 @@ class TangentProgram:
     lengths : sequence of int
         Length of each list.
     moved : sequence of int
-        Which of all these scalars, counted through, move along a direction; the others stand still.
+        Which of all these scalars, counted consecutively, move along a direction; the others are constant.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     """
 
     def __init__(self, name: str, law: Law, lengths: Sequence[int], moved: Sequence[int], cpu: str = "") -> None:
@@ -540,11 +540,11 @@ class TangentProgram:
 
 
 MOST_SLOPES = 30_000
-"""Operations up to which all derivatives of a law are one sequence of them; beyond, each column is computed alone."""
+"""Operations up to which all derivatives of a law are one sequence; beyond that, each column is computed separately."""
 
 
 class SlopeProgram:
-    """How a law changes with some of its vectors: all derivatives, or those of weighted sums of what it returns.
+    """How a law changes with some of its vectors: all derivatives, or those of weighted sums of its results.
 
     Parameters
     ----------
@@ -559,7 +559,7 @@ class SlopeProgram:
     compiled : bool
         Machine code, or the law as it is written, on dual numbers.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     """
 
     def __init__(
@@ -573,7 +573,7 @@ class SlopeProgram:
         self.places = [first[key] + k for key in self.by for k in range(self.lengths[key])]
 
     def _traced(self, more: int = 0) -> Traced:
-        """Return the law on nodes, with so many more inputs that it does not ask for."""
+        """Return the law on nodes, with ``more`` additional inputs that it does not use."""
         return trace(self._in_order, (*self.lengths.values(), *((more,) if more else ())), lambda x: x)
 
     @cached_property
@@ -599,7 +599,7 @@ class SlopeProgram:
         return _kernel(self.name, Traced(graph, slopes, traced.lengths, (len(self.places),)), self.cpu)
 
     def jacobian(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
-        """Return the derivatives of all that the law returns, (..., results, numbers)."""
+        """Return the derivatives of all results of the law, (..., results, numbers)."""
         if not self.compiled:
             return self._as_written(vectors)
         arrays = [vectors[name] for name in self.lengths]
@@ -610,13 +610,13 @@ class SlopeProgram:
         return np.swapaxes(slopes, -1, -2)
 
     def gradient(self, vectors: Mapping[str, Array], weights: Array, threads: int = 1) -> Array:
-        """Return the derivatives of weighted sums of what the law returns, (..., numbers); weights (..., results)."""
+        """Return the derivatives of weighted sums of the law's results, (..., numbers); weights (..., results)."""
         if not self.compiled:
             return (weights[..., None, :] @ self._as_written(vectors))[..., 0, :]
         return run_kernel(self._back, *(vectors[name] for name in self.lengths), weights, threads=threads)
 
     def _as_written(self, vectors: Mapping[str, Array]) -> Array:
-        """Return the derivatives by dual numbers, whose rates are those of all columns."""
+        """Return the derivatives by dual numbers, whose rates hold all columns."""
         count = len(self.places)
         columns = iter(np.eye(count))
         with np.errstate(all="ignore"):
@@ -641,11 +641,11 @@ class TreeProgram:
     layouts : tuple of {"q", "v", "wrench"}
         What each vector is: nq, nv or six numbers per body.
     shape : tuple of int
-        Of the result.
+        Shape of the result.
     threads : int
         For batches.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     """
 
     def __init__(

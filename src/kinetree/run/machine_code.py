@@ -1,4 +1,4 @@
-"""What machine code is made for here, and where it is kept: for reports, not for computing."""
+"""The target of machine code here, and where the code is kept: for reports, not for computing."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..engine.llvm import host
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What code is made for.
+    """The target of machine code.
 
     Parameters
     ----------
     processor : str
-        As LLVM calls it; empty where none can be made.
+        LLVM's name for it; empty if no code can be made.
     lanes : int
-        Doubles that one instruction takes; 0 where no code can be made.
+        Doubles that one instruction takes; 0 if no code can be made.
     fused : bool
         Whether a product and a sum are one instruction.
     llvm : str
         Version of LLVM.
     targets : tuple of str
-        What ``KINETREE_CPU`` may say on this machine.
+        Possible values of ``KINETREE_CPU`` on this machine.
     problem : str
         Why there is no machine code; empty if there is.
     """
@@ -40,7 +40,7 @@ class MachineCode:
 
 @dataclass(frozen=True)
 class CodeCache:
-    """Where compiled code is kept; ``folder`` is None where nothing is kept."""
+    """Where compiled code is kept; ``folder`` is None if nothing is kept."""
 
     folder: Path | None
     kernels: int = 0
@@ -49,17 +49,17 @@ class CodeCache:
 
 
 def machine_code() -> MachineCode:
-    """Find out what code is made for unless a robot says otherwise."""
+    """Return the default target of machine code."""
     try:
         made_for, targets = host.host(), tuple(host.targets())
     except Exception as problem:  # llvmlite may be missing, broken, or forbidden to make code
         return MachineCode(problem=str(problem) or type(problem).__name__)
     facts = (made_for.cpu, made_for.lanes, made_for.fused, made_for.version, targets)
-    return MachineCode(*facts, "" if made_for.supported else "the processor has no vectors that kinetree knows")
+    return MachineCode(*facts, "" if made_for.supported else "the processor has no vectors that kinetree supports")
 
 
 def code_cache() -> CodeCache:
-    """Find out where compiled code is kept, and how much of it there is."""
+    """Return where compiled code is kept, and how much of it there is."""
     folder = cache.directory()
     if folder is None:
         return CodeCache(None)

@@ -1,6 +1,6 @@
 """Parameters of the robot itself as inputs: as users give them, and as one vector of numbers.
 
-As with wrenches, what is given is told apart from its numbers: a kernel is made once for the parameters that it takes,
+As with wrenches, what is given is separated from its numbers: a kernel is made once for the parameters that it takes,
 and then gets their numbers as one more vector, with a batch in front if they vary.
 """
 
@@ -28,7 +28,7 @@ TABLES = ("bodies", "joints", "frames", "loops", "tendons")
 """Mappings of names to mappings of properties, as a robot's file has them."""
 
 GEOMETRY = ("position", "rpy", "seat")
-"""Properties that say where something is."""
+"""Properties that define where something is."""
 
 DRAWING = "drawing"
 """Numbers of the drawing that a planar linkage was made from, by their names: coordinates and distances of points."""
@@ -43,14 +43,14 @@ SYMBOLS = "symbols"
 
 
 class Place(NamedTuple):
-    """Where some numbers go in a model."""
+    """Where some numbers belong in a model."""
 
     table: str
     """One of :data:`TABLES`, :data:`DRAWING`, :data:`GRAVITY`, :data:`FLAT` or :data:`SYMBOLS`."""
     owner: str = ""
     """A body, joint, frame, joint that closes a loop or tendon; empty for gravity and parameters of the table."""
     key: str = ""
-    """A property; of the table the name of the parameter, of symbols the symbol."""
+    """A property; for the table the name of the parameter, for symbols the symbol."""
     size: int = 1
     """How many numbers it has."""
     alone: bool = True
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> str:
-        """As nested mappings lead there, with points between: ``bodies.trunk.mass``."""
+        """The keys of the nested mappings that lead there, with dots between them: ``bodies.trunk.mass``."""
         if self.table == DRAWING:
             return f"{DRAWING}.{self.key}"
         return f"{self.table}.{self.owner}.{self.key}" if self.table in TABLES else self.key or self.table
@@ -70,7 +70,7 @@ class Place(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The body that a mass is of."""
+        """The body that a mass belongs to."""
         return self.owner or self.key.removesuffix(".M")
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class GivenParameters:
     places: tuple[Place, ...] = ()
     numbers: Array | None = None
     form: int = 0
-    """A number that only these places have; 0 if they have none."""
+    """An identifier of these places; 0 if they have none."""
 
     @property
     def of_friction(self) -> bool:
@@ -95,7 +95,7 @@ class GivenParameters:
 
     @property
     def of_geometry(self) -> tuple[Place, ...]:
-        """Those that change where joints and frames are, and with them which configurations are closed."""
+        """Those that change where joints and frames are, and thereby which configurations are closed."""
         return tuple(place for place in self.places if place.key in GEOMETRY or place.table == DRAWING)
 
     def of(self, place: Place) -> Array:
@@ -114,7 +114,7 @@ _FORMS = count(1)
 
 
 class ParameterReader:
-    """Reads parameters as users give them; what was found right once is not checked again.
+    """Reads parameters as users give them; what was found correct once is not checked again.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class ParameterReader:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._right: dict[tuple[Place, ...], tuple[list[int] | slice, int]] = {}
-        """Places that are right, which of their numbers are masses, and the number of the form."""
+        """Places that are correct, which of their numbers are masses, and the identifier of the form."""
 
     @cached_property
     def table(self) -> dict[str, Place]:
@@ -136,7 +136,7 @@ class ParameterReader:
         return tuple(self.table.values())
 
     def __call__(self, given: Any) -> GivenParameters:
-        """Check parameters and put their numbers into one array.
+        """Return checked parameters, with their numbers in one array.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class ParameterReader:
         """
         if given is None:
             return NO_PARAMETERS
-        if isinstance(given, GivenParameters):  # read before, perhaps with other numbers since
+        if isinstance(given, GivenParameters):  # read before, possibly with other numbers since
             return given
         if isinstance(given, ParameterTable):
             given = dict(zip(given.names, given.values, strict=True))
@@ -172,7 +172,7 @@ class ParameterReader:
         return _without_negative(places, numbers, *self._check(places))
 
     def _check(self, places: tuple[Place, ...]) -> tuple[list[int] | slice, int]:
-        """Refuse names and counts that are not right; return which of the numbers are masses, and the form."""
+        """Refuse wrong names and counts; return which of the numbers are masses, and the form."""
         found = self._right.get(places)
         if found is None:
             put_in(self.model, places, _some(self.model, places))
@@ -184,7 +184,7 @@ class ParameterReader:
         return self._masses(self._whole), next(_FORMS)
 
     def _masses(self, places: tuple[Place, ...]) -> list[int] | slice:
-        """Return which numbers are masses of bodies; not of those whose parameters are grouped, which may be any."""
+        """Return which numbers are masses of bodies; those of grouped parameters may be anything and do not count."""
         grouped = {b.name for b in self.model.bodies if isinstance(b.mass_properties, GroupedMass)}
         found, first = [], 0
         for place in places:
@@ -197,7 +197,7 @@ class ParameterReader:
         return even if list(range(first))[even] == found else found
 
     def _each(self, given: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-        """Yield what is given, one by one."""
+        """Yield the given parameters, one by one."""
         for name, content in given.items():
             if name == DRAWING:
                 for key, value in self._drawn(content):
@@ -223,7 +223,7 @@ class ParameterReader:
         if drawn is None:
             raise OptionError(
                 f"{self.model.name!r} has no drawing whose numbers could be parameters: kinetree.linkage() makes "
-                "robots that have one, as long as nothing else of them is changed"
+                "robots that have one, as long as nothing else about them is changed"
             )
         if not isinstance(content, Mapping):
             raise OptionError(f"{DRAWING} of the parameters must map names such as 'A.x' to numbers, not {content!r}")
@@ -258,7 +258,7 @@ class ParameterReader:
 def _without_negative(
     places: tuple[Place, ...], numbers: Array, masses: list[int] | slice, form: int
 ) -> GivenParameters:
-    """Return parameters, or an error where a mass is negative; NaN is no mass, and gives NaN."""
+    """Return parameters, or an error if a mass is negative; NaN gives NaN."""
     given = GivenParameters(places, numbers, form)
     if not masses or not np.fmin.reduce(numbers[..., masses].real, axis=None, initial=0.0) < 0.0:
         return given
@@ -283,7 +283,7 @@ def _array(value: Any, place: Place) -> Array:
 
 
 def own_numbers(model: Model, place: Place) -> Array:
-    """Return what the model has in a place, (size,)."""
+    """Return the model's own numbers in a place, (size,)."""
     if place.table == GRAVITY:
         return np.array(model.gravity, dtype=float)
     if place.table == FLAT:
@@ -327,14 +327,14 @@ def put_in(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> 
 
 
 def stand_in(model: Model, places: Sequence[Place]) -> Model:
-    """Return a model of numbers to ask whether there is an answer: given inertias count as some inertia."""
+    """Return a model of numbers for checking whether there is an answer: given inertias count as nonzero."""
     if not places:
         return model
     return _substituted(model, places, _some(model, places)).stand_in(model)
 
 
 def _some(model: Model, places: Sequence[Place]) -> list[float]:
-    """Return numbers that any places may have; a drawing is asked for its own, so that its circles meet."""
+    """Return arbitrary numbers for places; those of a drawing are its own, so that its circles meet."""
     parts = ([0.5] * p.size if p.table != DRAWING else own_numbers(model, p).tolist() for p in places)
     return [x for part in parts for x in part]
 

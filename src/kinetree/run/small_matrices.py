@@ -1,4 +1,4 @@
-"""Linear algebra of small matrices without the threads of BLAS, for those who may not know the engine."""
+"""Linear algebra of small matrices without the threads of BLAS, for modules that may not import the engine."""
 
 from ..engine.blas_threads import one_blas_thread
 

@@ -1,7 +1,7 @@
-"""Steps backwards: how weights of where a step ends become weights of where it began, and of numbers in it.
+"""Backward steps: how weights of where a step ends become weights of where it began, and of numbers in it.
 
-Positions are weighed along their freedoms, so a quaternion has three weights.  The adjoint of a step is the gradient of
-its text.  Where a whole matrix of derivatives is wanted, the rates that the step asks for say themselves how they are
+Positions are weighted along their freedoms, so a quaternion has three weights.  The adjoint of a step is the gradient
+of its formula.  If a whole matrix of derivatives is wanted, the rates that the step asks for define how they are
 differentiated (:data:`LinearRate`): accelerations solve an equation, and their derivatives solve it with the same
 factors.
 """
@@ -48,11 +48,11 @@ class StepText(NamedTuple):
 
     @property
     def n_weighed(self) -> int:
-        """Numbers of a state that have weights: without those that say how a step went."""
+        """The number of entries of a state that have weights: without those that tell how a step went."""
         return self.nq + self.nv + self.nz
 
     def in_coordinates(self, q: Scalars, weights: Scalars) -> list[Scalar]:
-        """Return weights of coordinates, velocities and further states; those given are of freedoms instead."""
+        """Return weights of coordinates, velocities and further states from those along freedoms."""
         found: list[Scalar] = [0.0] * self.nq
         for weight, tangent in zip(weights, self.tangents(q), strict=False):
             square = sum(x * x for x in tangent)
@@ -60,14 +60,14 @@ class StepText(NamedTuple):
         return [*found, *weights[self.nv : 2 * self.nv + self.nz]]
 
     def along_freedoms(self, q: Scalars, weights: Scalars) -> list[Scalar]:
-        """Return weights of freedoms in the place of those of coordinates, which come first."""
+        """Return weights with those of freedoms in place of those of coordinates, which come first."""
         return [sum(x * w for x, w in zip(t, weights, strict=False)) for t in self.tangents(q)] + list(
             weights[self.nq :]
         )
 
 
 def rates_along(results: Scalars, moved: Sequence[tuple[Scalar, Scalar]], still: Scalars = ()) -> list[Scalar]:
-    """Return how fast traced results change when some scalars move at given rates and others are held still."""
+    """Return how fast traced results change when some scalars move at given rates and others are held constant."""
     graph: Graph = next(x.graph for x, _ in moved)
     nodes, rates = (outputs(graph, some) for some in zip(*moved, strict=True))
     known = dict.fromkeys(outputs(graph, still), graph.const(0.0)) | dict(zip(nodes, rates, strict=True))
@@ -87,7 +87,7 @@ def _inlined(graph: Graph, source: Graph, results: Sequence[int], given: Scalars
 def step_backwards(text: StepText, moved: Sequence[int], linear: LinearRate | None = None) -> tuple[Graph, list[int]]:
     """Trace the adjoint of a step: ``(t, h, state, p, weights)`` to the weights before it.
 
-    Weights are of freedoms, velocities, further states and of the ``moved`` parameters, to whose weights those of this
+    Weights belong to freedoms, velocities, further states and the ``moved`` parameters, to whose weights those of this
     step are added.  With ``linear`` rates, what multiplies the weights is short.
     """
     graph, sizes, free = Graph(), text.sizes, 2 * text.nv + text.nz
@@ -111,9 +111,9 @@ def step_backwards(text: StepText, moved: Sequence[int], linear: LinearRate | No
 def _through_rates(
     text: StepText, given: Sequence[Node], weights: Scalars, moved: int, rate: _TracedRate
 ) -> tuple[list[Any], list[Any]]:
-    """Return weights of the state and moved parameters, and those that the first question has along freedoms.
+    """Return weights of the state and moved parameters, and those of the first question along freedoms.
 
-    The step is traced apart, with inputs in the place of answers, at which its derivatives stop.
+    The step is traced separately, with inputs in place of answers, at which its derivatives stop.
     """
     graph, sizes = given[0].graph, text.sizes
     step, first = Graph(tables=graph.tables), FIRST_STATE + sizes.state + sizes.parameters
@@ -160,7 +160,7 @@ def _through_rates(
 
 
 class _TracedRate:
-    """A linear rate as a graph, to be put into others for each question."""
+    """A linear rate as a graph, to be inserted into others for each question."""
 
     def __init__(self, linear: LinearRate, text: StepText, m: int, tables: list[Array]) -> None:
         self._graph, sizes = Graph(tables=tables), text.sizes
@@ -179,7 +179,7 @@ class _TracedRate:
 
 
 class SweepProgram:
-    """Sweeps backwards through many steps, in machine code.
+    """Backward sweeps through many steps, in machine code.
 
     Parameters
     ----------
@@ -187,15 +187,15 @@ class SweepProgram:
         For messages.
     text : StepText
     moved : sequence of int
-        Parameters that have weights, too.
+        Parameters that also have weights.
     steps : int
         How many steps.
     rows : int
-        Weights of how many sums go through them at a time.
+        How many sums have weights that go through them at a time.
     linear : LinearRate, optional
-        Of trees; worth while for many rows.
+        For trees; worthwhile for many rows.
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        The processor to make machine code for; the default one if empty.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class SweepProgram:
     def __call__(
         self, t: Array, h: float, begin: Array, ends: Array, parameters: Array, weights: Array, threads: int = 1
     ) -> Array:
-        """Return weights (..., rows, m) before the first of steps from those behind the last one.
+        """Return weights (..., rows, m) before the first step from those after the last one.
 
         Parameters
         ----------
@@ -238,12 +238,12 @@ class SweepProgram:
         return run_kernel(self.kernel, *numbers, begin, ends, *given, whole, threads=threads)[..., : self.rows, :]
 
     def prepared(self, h: float, count: int, own_weights: bool, threads: int = 1) -> PreparedSweep:
-        """Return sweeps of so many states; weights are the same for all unless each has its own."""
+        """Return sweeps of ``count`` states; weights are the same for all unless each has its own."""
         return PreparedSweep(self.kernel, self.rows, h, count, own_weights, threads)
 
 
 class PreparedSweep:
-    """A sweep of so many states with its inputs laid out, but for the states in which steps end, wherever these are."""
+    """A sweep of ``count`` states with its inputs laid out, except for the states in which steps end."""
 
     def __init__(self, kernel: SweepKernel, rows: int, h: float, count: int, own_weights: bool, threads: int) -> None:
         self._rows = rows

@@ -19,19 +19,19 @@ from .wrenches import Wrench, Wrenches, each_wrench
 
 
 def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array | None:
-    """Return the sum of J^T dF/dq over wrenches that the world holds, where F = (moment, force) in body axes.
+    """Return the sum of J^T dF/dq over wrenches fixed in the world, where F = (moment, force) in body axes.
 
     Parameters
     ----------
     evaluator : Evaluator
-        Of the robot.
+        The evaluator of the robot.
     q : array_like
     wrenches : mapping, optional
         As the methods of :class:`kinetree.Robot` take them.
 
     Returns
     -------
-    ndarray, shape (..., nv, nv), or None where the world holds none
+    ndarray, shape (..., nv, nv), or None if none is fixed in the world
         What is to be subtracted from the derivative of inverse dynamics.
     """
     every = each_wrench(evaluator.model, wrenches) if isinstance(wrenches, Mapping) else []
@@ -41,7 +41,7 @@ def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array |
             continue
         jacobian = evaluator.run("jacobian", {"frame": frame, "axes": "body"}, q=q)
         pose = evaluator.run("pose", {"frame": frame}, q=q)
-        with np.errstate(all="ignore"):  # NaN and infinity pass without a word
+        with np.errstate(all="ignore"):  # NaN and infinity pass silently
             change = _change(wrench, frame, pose[..., :3, :3], pose[..., :3, 3])
             total = (0.0 if total is None else total) + np.swapaxes(jacobian, -1, -2) @ change @ jacobian
     return total

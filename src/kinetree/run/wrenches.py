@@ -1,4 +1,4 @@
-"""Forces and moments from outside: as users give them, and as one force per body."""
+"""External forces and moments: as users give them, and as one force per body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..spatial.arrays import Array, as_array, batch_shape
 
 @dataclass(frozen=True, eq=False)
 class Wrench:
-    """A force and a moment that act on a body from outside.
+    """An external force and moment that act on a body.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Wrench:
 
     Examples
     --------
-    Ten newtons downwards at a tool that sticks out 0.1 m:
+    Ten newtons downward at a tool that extends 0.1 m:
 
     >>> push = Wrench(force=(0, 0, -10), point=(0, 0, 0.1), axes="world")
     """
@@ -54,7 +54,7 @@ class Wrench:
 
     @property
     def is_held_by_the_world(self) -> bool:
-        """Whether it changes, seen from its body, when the body moves."""
+        """Whether, seen from its body, it changes when the body moves."""
         return "world" in (self.axes, self.point_axes)
 
 
@@ -62,22 +62,22 @@ Wrenches = Mapping[str, Any] | ArrayLike | None
 
 
 class Attachment(NamedTuple):
-    """Where a wrench acts and along which axes: all that is known of it before its numbers are."""
+    """Where a wrench acts and along which axes: everything known about it before its numbers."""
 
     frame: str | int
-    """A frame by name, or a body by its number."""
+    """A frame by name, or a body by its index."""
     axes: str = ""
-    """As in :class:`Wrench`; empty for six numbers, moment and force at the frame's origin in its own axes."""
+    """Like in :class:`Wrench`; empty for six numbers, moment and force at the frame's origin in its own axes."""
     point_axes: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it consists of."""
+        """Its parts."""
         return ("force", "moment", "point") if self.axes else ("wrench",)
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of its values."""
         return 9 if self.axes else 6
 
 
@@ -93,7 +93,7 @@ NOTHING = Given()
 
 
 def each_body(model: Model) -> tuple[Attachment, ...]:
-    """Return six numbers for every body."""
+    """Return attachments of six numbers for every body."""
     return _numbered(len(model.bodies))
 
 
@@ -103,7 +103,7 @@ def _numbered(count: int) -> tuple[Attachment, ...]:
 
 
 def each_wrench(model: Model, wrenches: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return frames and what acts there, one by one."""
+    """Return frames and the wrenches on them, one by one."""
     found: list[tuple[str, Any]] = []
     for name, given in wrenches.items():
         model.frame(name)
@@ -113,7 +113,7 @@ def each_wrench(model: Model, wrenches: Mapping[str, Any]) -> list[tuple[str, An
 
 
 def gather(model: Model, wrenches: Any) -> Given:
-    """Check wrenches and put their numbers into one array."""
+    """Return checked wrenches, with their numbers in one array."""
     if wrenches is None:
         return NOTHING
     if not isinstance(wrenches, Mapping):
@@ -135,7 +135,7 @@ def _gather_rows(model: Model, wrenches: Any) -> Given:
     several = wrenches if isinstance(wrenches, (list, tuple)) else [wrenches]
     if any(isinstance(item, Wrench) for item in several):
         example = model.bodies[-1].name if model.bodies else "body"
-        raise ShapeError(f"wrenches come with the body or frame they act on: {{{example!r}: Wrench(...)}}")
+        raise ShapeError(f"wrenches are given with the body or frame they act on: {{{example!r}: Wrench(...)}}")
     count = len(model.bodies)
     rows = as_array(wrenches, (count, 6), "wrenches", "one row per body; or give a mapping")
     return Given(each_body(model), rows.reshape(*rows.shape[:-2], 6 * count)) if count else NOTHING
@@ -155,14 +155,14 @@ def _joined(parts: Sequence[Array], attachments: Sequence[Attachment]) -> Array:
 def on_bodies(
     model: Model, attachments: Sequence[Attachment], numbers: Sequence[Scalar], pose: Callable[[str], Transform]
 ) -> list[Force | None]:
-    """Return one force per body, in its own axes at its own origin, None where nothing acts.
+    """Return one force per body, in its own axes at its own origin; None if nothing acts on it.
 
     Parameters
     ----------
     model : Model
     attachments : sequence of Attachment
     numbers : sequence of scalars
-        Of all attachments, one after the other.
+        Numbers of all attachments, one after the other.
     pose : callable
         Pose of a frame in the world, by its name.
     """
@@ -199,6 +199,6 @@ def _at_origin(attachment: Attachment, numbers: Sequence[Scalar], pose: Callable
 
 
 def poses_at(model: Model, q: Sequence[Scalar]) -> Callable[[str], Transform]:
-    """Return the poses of frames, computed when the first is asked for."""
+    """Return the poses of frames, computed when the first is requested."""
     posed = cache(lambda: kinematics.poses(model, q))
     return lambda name: kinematics.of_frame(model, name, posed())[2]

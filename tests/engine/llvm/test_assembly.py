@@ -353,7 +353,7 @@ def test_mistakes_are_named_where_they_are_made():
         with f.otherwise():
             pass
 
-    refuse(silent_change, "does not say that it changes 'total'")
+    refuse(silent_change, "does not declare that it changes 'total'")
     refuse(behind_the_end, "no path leads to 'add")
     refuse(otherwise_alone, "does not follow a when")
     refuse(lambda f, a: a + 1, "f ends without a result", "i64")

@@ -55,7 +55,7 @@ def test_what_does_not_run_here_is_refused_with_what_does(monkeypatch, name):
     robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     host._target.cache_clear()
     try:
-        with pytest.raises(kt.OptionError, match=r"the processor that code is to be made for: .*native, x86-64"):
+        with pytest.raises(kt.OptionError, match=r"the processor to make code for: .*native, x86-64"):
             robot.with_backend("compiled", cpu=name)
         monkeypatch.setenv("KINETREE_CPU", name)
         with pytest.raises(kt.OptionError, match="KINETREE_CPU in the environment"):

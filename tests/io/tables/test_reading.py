@@ -220,7 +220,7 @@ def test_rows_of_other_joints_than_the_first_are_refused(tmp_path, monkeypatch, 
     if without_arrow:
         monkeypatch.setattr("kinetree.io.tables.reading.csv_numbers", lambda *_: None)
     arm(tmp_path / "m.csv", ros(logged("knee", "hip")))
-    with pytest.raises(kt.FileFormatError, match=r"m\.csv, line 5: 'name\d' is '\w+', and in the first row it is"):
+    with pytest.raises(kt.FileFormatError, match=r"m\.csv, line 5: 'name\d' is '\w+', but in the first row it is"):
         arm(tmp_path / "m.csv", ros(logged(*order)))
 
 
@@ -242,7 +242,7 @@ def test_rows_of_parquet_and_arrays_name_joints_too(tmp_path):
     assert "position/hip" in table(good).remark
     arrays(good, np.array(["knee", "hip"]))
     arrays(good, np.array([row[1:3] for row in good]))
-    with pytest.raises(kt.FileFormatError, match="row 4: 'name0' is 'hip', and in the first row it is 'knee'"):
+    with pytest.raises(kt.FileFormatError, match="row 4: 'name0' is 'hip', but in the first row it is 'knee'"):
         table(bad)
     with pytest.raises(kt.FileFormatError, match=r"row 4: 'name\[0\]' is 'hip'"):
         arrays(bad, np.array([row[1:3] for row in bad]))

@@ -408,7 +408,7 @@ class MachineFunction:
             self._lines[first + k] = f"  {value.name} = {_phi([state[variable] for state in states], blocks)}"
         for variable, value in before.items():
             if variable not in changing and any(state[variable] is not value for state in states):
-                raise AssemblyError(f"a loop does not say that it changes {variable.hint!r}")
+                raise AssemblyError(f"a loop does not declare that it changes {variable.hint!r}")
         self.place(end)
 
     def leave(self, when: Value | None = None, unless: Value | None = None) -> None:

@@ -56,8 +56,8 @@ class HeldColumns:
     width: int = 1
     count: int = 0
     rows: tuple[tuple[str, int], ...] = ()
-    """Where the results of a freedom go with each column, if they do not come one behind the other: the area, and how
-    far behind the row of the freedom's own; those of a body's next freedom are as many further as there are columns."""
+    """Where the results of a freedom go with each column, if they do not come one after the other: the area, and how
+    far after the freedom's own row; those of a body's next freedom are as many further as there are columns."""
 
     def apart(self, v: Vectors) -> int:
         """Return how far apart the numbers of a column are for one state; there is room for whole vectors."""

@@ -60,11 +60,11 @@ def pack_job(
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
 
-    ``second`` is for a kernel that sends results on while it computes: how many bytes behind the beginning of the
-    scratch area there is room for as many other results; zero for other kernels.  They are those of the next tile;
-    or, if the table of places says that results are sent soon, rows of a tile that is only partly in the batch.
+    ``second`` is for a kernel that sends results on while it computes: how many bytes after the beginning of the
+    scratch area there is room for as many other results; zero for other kernels.  They are those of the next tile; or,
+    if the table of places says that results are sent soon, rows of a tile that is only partly in the batch.
 
-    ``tiles`` is how many tiles the kernel computes at once, each in ``block_bytes`` of its own of the scratch
+    ``tiles`` is how many tiles the kernel computes at once, each in a separate block of ``block_bytes`` of the scratch
     area; one for kernels that send.
 
     ``layouts`` are addresses of a :data:`LAYOUT` for each input, or zero for rows; left out, all are rows.

@@ -41,10 +41,10 @@ def lanes_module(
 ) -> str:  # fmt: skip
     """Make a module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
 
-    Equal outputs are one result; the table says for each output where its result is, in bytes.
-    A kernel that ``sends`` takes two more arguments, one for whoever calls it and a parcel.
-    Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
-    inputs on; without that, on the stack, which is too small in some threads.
+    Equal outputs are one result; the table says for each output where its result is, in bytes. A kernel that ``sends``
+    takes two more arguments, one for whoever calls it and a parcel. Long code keeps ``@work`` vectors between its
+    functions, starting ``work_at`` vectors after the beginning of the inputs; without that, on the stack, which is too
+    small in some threads.
     """
     in_pieces = _in_pieces(graph, vectors)
     sending = Sending(graph if sends else None, outputs, vectors, in_pieces)

@@ -17,7 +17,7 @@ PAGE = 1 << 21
 """Bytes of a large page: blocks begin at one and consist of whole ones."""
 
 USE_LARGE_PAGES = 14
-"""What ``madvise`` is told: ``MADV_HUGEPAGE``."""
+"""The argument of ``madvise``: ``MADV_HUGEPAGE``."""
 
 KEPT = StructLayout(
     limit="i64", held="i64", next="i64", advise="ptr", **{f"slot{k}": "ptr" for k in range(SLOTS)}

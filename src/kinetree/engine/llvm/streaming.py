@@ -35,7 +35,7 @@ PARCEL = StructLayout(
     sender="ptr", result="ptr", places="ptr", next="ptr", length="i64", rows="ptr", apart="i64", spoiled="i64"
 )  # fmt: skip
 """Which function sends a parcel on; where the results are, in what places, which line is next (:data:`ORDER`); how many
-results a state has, where those of the first one go and how many bytes behind them those of the next; and, bit by bit,
+results a state has, where those of the first one go and how many bytes after them those of the next; and, bit by bit,
 which states are to be NaN."""
 
 ORDER = StructLayout(first="i32", equal="i32", time="i32")
@@ -168,9 +168,9 @@ def slots_of_results(results: Sequence[int], per_line: int, times: Times) -> lis
 def add_parcel_functions(module: Module, v: Vectors) -> None:
     """Add functions that write results in whole lines.
 
-    ``write_lines(result, places, rows, length, apart)`` does so at once: ``places`` says where each result is
-    behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are
-    between one row and the next, whole lines.  A row is at least a line long.
+    ``write_lines(result, places, rows, length, apart)`` does so at once: ``places`` gives the offset of each result
+    from ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are between
+    one row and the next, whole lines.  A row is at least a line long.
 
     For kernels that send, ``pack_parcel(parcel, sender, ...)`` begins this instead, with one of two senders, past the
     caches or into them.

@@ -114,7 +114,7 @@ SCALARS = Vectors(1)
 
 
 def shuffled(a: Value, b: Value, lanes: Sequence[int]) -> Value:
-    """Return some lanes of two vectors, those of the second one counted behind those of the first."""
+    """Return some lanes of two vectors, those of the second one counted after those of the first."""
     picked = ", ".join(f"i32 {lane}" for lane in lanes)
     element = a.type.partition(" x ")[2][:-1]
     text = f"shufflevector {typed(a)}, {typed(b)}, <{len(lanes)} x i32> <{picked}>"

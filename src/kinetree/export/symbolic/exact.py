@@ -1,4 +1,4 @@
-"""SymPy expressions as scalars; every float combined with them counts as the number that its decimals say."""
+"""SymPy expressions as scalars; every float combined with them counts as the number that its decimals spell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_written(x: float) -> Any:
 
 
 def exact(x: Any, number: Number = as_written) -> Exact:
-    """Convert numbers and expressions to such a scalar; return one unchanged."""
+    """Return numbers and expressions as such a scalar; one that is such a scalar already is unchanged."""
     if isinstance(x, Exact):
         return x
     return Exact(number(float(x)) if isinstance(x, (int, float)) else sp.sympify(x), number)

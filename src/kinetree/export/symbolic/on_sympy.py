@@ -43,7 +43,7 @@ class Style:
 
     @classmethod
     def of(cls, numbers: Any, simplify: Any) -> Style:
-        """Check the options."""
+        """Return a style from checked options."""
         if not callable(numbers) and numbers not in NUMBERS:
             raise UnknownNameError("way to write numbers", numbers, NUMBERS)
         number = (lambda x: sp.sympify(numbers(x))) if callable(numbers) else as_written
@@ -159,7 +159,7 @@ class Expression:
 
 
 def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
-    """Run an algorithm on symbols."""
+    """Return the results of an algorithm on symbols."""
     check_symbols(symbols, call.inputs)
     inputs = {name: chosen_symbols(name, math.prod(shape), symbols) for name, shape in call.inputs.items()}
     own = call.subject.symbols
@@ -180,8 +180,8 @@ def _check_names(call: Call, inputs: Symbols, own: Sequence[str]) -> None:
         for symbol in symbols:
             if str(symbol) in own:
                 raise OptionError(
-                    f"robot {call.subject.name!r} has a symbol {str(symbol)!r}, and so is an entry of {name} called: "
-                    f"give that others, symbols={{{name!r}: ...}}"
+                    f"robot {call.subject.name!r} has a symbol {str(symbol)!r}, which is also the name of an entry of "
+                    f"{name}: choose others, symbols={{{name!r}: ...}}"
                 )
 
 

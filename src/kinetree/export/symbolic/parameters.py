@@ -58,7 +58,7 @@ class Parametric:
         return self.substitution.stand_in(self.robot.model)
 
     def tree(self, convert: Convert, *, everything: bool = False, symbols: Values | None = None) -> Model:
-        """Return the model with the parameters put in, each passed to ``convert``; with ``everything``, all numbers.
+        """Return the model with substituted parameters, each passed to ``convert``; with ``everything``, all numbers.
 
         Exact zeros stay zeros, so that they are skipped as in any model.  ``symbols`` has scalars for the robot's own
         symbols.

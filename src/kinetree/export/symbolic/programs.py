@@ -46,7 +46,7 @@ def check_loops(model: Model, name: str) -> None:
 
 
 def as_parametric(robot: Computing | Parametric) -> Parametric:
-    """Return a robot with its parameters, perhaps none."""
+    """Return a robot with its parameters, possibly none."""
     return robot if isinstance(robot, Parametric) else Parametric(robot)
 
 
@@ -64,7 +64,7 @@ class Call:
 
     @classmethod
     def of(cls, robot: Computing | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
-        """Check everything."""
+        """Return a checked call."""
         subject = as_parametric(robot)
         algorithm = find(name)
         if wrenches and not algorithm.loads:
@@ -76,13 +76,13 @@ class Call:
         if not by_choice and not (checked.is_constrained and algorithm.closed_by):
             return cls(subject, name, complete, wrenches)
         if not isinstance(subject.robot, ClosingLoops):
-            raise UnsupportedError(f"{name} with closed loops needs a kinetree.Mechanism, not its model alone")
+            raise UnsupportedError(f"{name} with closed loops needs a kinetree.Mechanism, not just its model")
         if options and name != "hybrid_dynamics":
             raise OptionError(f"{name} of a mechanism takes no options on symbols, got {', '.join(options)}")
         if subject.substitution.joints or subject.substitution.loops:
             raise UnsupportedError(
-                f"parameters of joints decide where the loops of {subject.name!r} close, so its dynamics allows "
-                "parameters of bodies and of gravity only"
+                f"parameters of joints determine where the loops of {subject.name!r} close, so its dynamics "
+                "allows only parameters of bodies and of gravity"
             )
         closed_by, choices = subject.robot.closed_form(name, complete)
         return cls(subject, name, choices, wrenches, closed_by)
@@ -106,8 +106,8 @@ class Call:
         taken = [name for name in self.subject.symbols if name in self.inputs]
         if taken:
             raise OptionError(
-                f"robot {self.subject.name!r} has a symbol {taken[0]!r}, and so is an input of {self.name} called: "
-                "give it a value, with_parameters(robot, symbols=...)"
+                f"robot {self.subject.name!r} has a symbol {taken[0]!r}, which is also the name of an input of "
+                f"{self.name}: give it a value, with_parameters(robot, symbols=...)"
             )
         return self.inputs | dict.fromkeys(self.subject.symbols, ())
 
@@ -118,10 +118,12 @@ class Call:
 
     def singular(self) -> SingularError:
         """Return the error for a division by zero."""
-        return SingularError(f"{self.name} of robot {self.subject.name!r} divides by zero; has every moving body mass?")
+        return SingularError(
+            f"{self.name} of robot {self.subject.name!r} divides by zero; do all moving bodies have mass?"
+        )
 
     def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
-        """Run the algorithm's text on any scalars; wrenches come as one flat vector."""
+        """Run the algorithm on any scalars; wrenches come as one flat vector."""
         algorithm, options = self.algorithm, self.options
         try:
             if not algorithm.loads:
@@ -152,7 +154,7 @@ class Program:
 
     @classmethod
     def of(cls, call: Call) -> Program:
-        """Trace a call."""
+        """Return the program of a call, traced."""
         parameters, symbols = call.subject.scalars, call.subject.symbols
         lengths = [math.prod(shape) for shape in call.arguments.values()]
 

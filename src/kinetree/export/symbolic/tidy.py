@@ -50,7 +50,7 @@ def _is_whole_power(e: Any) -> bool:
 
 
 def _parts(e: Any) -> Sequence[Any]:
-    """Return the operands of an expression made by + * and whole powers; none if it is a generator."""
+    """Return the operands of an expression made by + * and integer powers; none if it is a generator."""
     if e.is_Add or e.is_Mul:
         return e.args  # type: ignore[no-any-return]
     return (e.base,) if _is_whole_power(e) else ()
@@ -84,7 +84,7 @@ def _fold(function: Callable[[Any, Any], Any], values: Iterable[Any]) -> Any:
 
 
 class _TooManyTerms(Exception):
-    """Raised if expanding an expression takes too many terms."""
+    """Expanding an expression takes too many terms."""
 
 
 class _Form:
@@ -102,7 +102,7 @@ class _Form:
         self.numerator, self.denominator = (value, self.ring.one) if polynomial else (value.numer, value.denom)
 
     def _evaluate(self, order: Sequence[Any], expression: Any) -> Any:
-        """Evaluate in the ring, or in its field of fractions if there is a division."""
+        """Return the value in the ring, or in its field of fractions if there is a division."""
         divides = any(_is_whole_power(e) and e.exp < 0 for e in order)
         domain, self.left = (self.ring.to_field(), MOST_IN_QUOTIENTS) if divides else (self.ring, MOST_PRODUCTS)
         known = dict(zip(self.generators, domain.gens, strict=True))
@@ -130,14 +130,14 @@ class _Form:
     # sin^2 + cos^2 = 1
 
     def _reduced(self, value: Any) -> Any:
-        """Remove squares of sines."""
+        """Return a value without squares of sines."""
         if isinstance(value, PolyElement):
             return self._without_squares(value, of_sines=True)
         top, bottom = (self._without_squares(p, of_sines=True) for p in (value.numer, value.denom))
         return value.field.new(top, bottom)
 
     def _without_squares(self, p: PolyElement, *, of_sines: bool) -> PolyElement:
-        """Remove squares of sines or of cosines."""
+        """Return a polynomial without squares of sines or of cosines."""
         n = len(self.angles)
         for k in range(n):
             gone, kept = (k, n + k) if of_sines else (n + k, k)
@@ -153,7 +153,7 @@ class _Form:
     # sines and cosines of sums of angles
 
     def _in_sums(self, p: PolyElement) -> Any:
-        """Write products of sines and cosines as sines and cosines of sums; None if that makes more terms."""
+        """Return products of sines and cosines as sines and cosines of sums; None if that makes more terms."""
         n = len(self.angles)
         amplitudes: dict[tuple[Powers, bool, Powers], Any] = {}  # by wave, sine or cosine, powers of the others
         for powers, c in p.terms():

@@ -63,7 +63,7 @@ class ArrayTable:
             names = list(self.there)
             own = {names[one.column]: one.unit for one in times_among(names) if one.nanoseconds is None}
         if len(own) > 1:
-            self._fail(f"arrays {' and '.join(map(repr, list(own)[:2]))} may be the times: leave the one that is")
+            self._fail(f"arrays {' and '.join(map(repr, list(own)[:2]))} may be the times: keep the one that is")
         for name, unit in own.items():
             self.taken.add(name)
             if name not in ("t", "time"):
@@ -96,7 +96,7 @@ class ArrayTable:
             found = {name: unit for name, unit in found.items() if self.there[name].ndim == 2}
         if len(found) > 1:
             both = " and ".join(map(repr, list(found)[:2]))
-            self._fail(f"arrays {both} can both be {key!r} of the joints: call the one that is meant {key!r}")
+            self._fail(f"arrays {both} can both be {key!r} of the joints: name the intended one {key!r}")
         for name, unit in found.items():
             array = self.there[name]
             if name != key and array.ndim == 1 and len(labels) > 1:
@@ -124,7 +124,7 @@ class ArrayTable:
             down, across = array.shape
             turned = down in known and (across not in known or (count == across != down))
             if turned:
-                self.rules.append(f"array {name!r} has a row for each joint, {array.shape}, and is turned")
+                self.rules.append(f"array {name!r} has a row for each joint, {array.shape}, and is transposed")
                 array = array.T
             if array.shape[1] in known:
                 return array, known[array.shape[1]]
@@ -138,7 +138,7 @@ class ArrayTable:
         return rest[0] if len(rest) == 1 and rest[0].dtype.kind in "fiu" and not self.taken else None
 
     def _rows(self, single: Array | None) -> int:
-        """Count the rows, and refuse arrays that disagree."""
+        """Return the number of rows, and refuse arrays that disagree."""
         if single is not None:
             return len(single)
         rows: int | None = None

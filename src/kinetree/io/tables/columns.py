@@ -34,7 +34,7 @@ WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator
 
 
 def column_name(name: str) -> str:
-    """Write a name on one line: unprintable characters, such as line ends, as in Python."""
+    """Return a name on one line: unprintable characters, such as line ends, as in Python."""
     return printable(name)
 
 
@@ -79,7 +79,7 @@ class Layout:
 
     @property
     def used(self) -> list[int]:
-        """Return all columns that are needed."""
+        """All columns that are needed."""
         own = {k for columns in self.quantities.values() for k in columns}
         return sorted(own | {k for k in (self.time, self.nanoseconds) if k is not None})
 
@@ -234,7 +234,7 @@ class _Header:
         self.understood: dict[str, str] = {}  # what is read from columns that other programs named
 
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
-        """Find the column of every entry.
+        """Return the column of every entry.
 
         By the joint's name, or numbered from zero or one; if some are missing, in the spellings of other programs.
         """
@@ -256,7 +256,7 @@ class _Header:
         return best if all(k is not None for k in best) else self._find_others(key, labels) or best
 
     def _find_others(self, key: str, labels: Sequence[str]) -> list[int | None]:
-        """Find the column of every entry by the names that other programs use; refuse ambiguous ones."""
+        """Return the column of every entry by the names that other programs use; refuse ambiguous ones."""
         choices = self.others.choices(key, labels)
         if not choices:
             return []
@@ -265,7 +265,7 @@ class _Header:
             one, other = (next(self.names[k] for k in own if k not in same) for own, same in
                           ((first, second), (second, first)))  # fmt: skip
             raise FileFormatError(
-                f"columns such as {one!r} and {other!r} can both be {key!r} of the joints: rename those that are meant "
+                f"columns such as {one!r} and {other!r} can both be {key!r} of the joints: rename the intended ones "
                 f"to '{key}_{labels[0]}', ..., or leave out the others",
                 self.file,
                 1,
@@ -277,8 +277,8 @@ class _Header:
             self.numbered.add(key)
         if PATH & set(shown) and len(labels) > 1 and not named:
             self.doubt = self.doubt or (
-                f"{shown!r} and those that follow are taken for the joints {_some(labels)}, in this order; messages of "
-                "ROS may have another, often that of the alphabet: see their names"
+                f"{shown!r} and those that follow are assumed to be the joints {_some(labels)}, in this order; "
+                "messages of ROS may have another, often that of the alphabet: see their names"
             )
         for k, unit in zip(columns, units, strict=True):
             self.units[k] = self.units[k] or unit
@@ -301,7 +301,7 @@ class _Header:
         return found[0] if found else None
 
     def time(self) -> int | None:
-        """Find the column of times."""
+        """Return the column of times."""
         own = self._only([k for k, bare in enumerate(self.bare) if TIME.fullmatch(bare)])
         if own is not None:
             return own
@@ -330,7 +330,7 @@ class _Header:
     def _to_rename(
         self, key: str, own: Sequence[int | None], labels: Sequence[str], left: Sequence[str]
     ) -> str:  # fmt: skip
-        """Suggest columns that may be the missing entries of a quantity, and how to name them."""
+        """Return a suggestion of columns that may be the missing entries of a quantity, and how to name them."""
         if all(k is not None for k in own) or not labels:
             return ""
         names = f"'{key}_{labels[0]}'" + (f", '{key}_{labels[1]}', ..." if len(labels) > 1 else "")
@@ -372,7 +372,7 @@ class _Header:
                 f"{more}}}), or --locked {idle[0]}=0"
             )
         if all(k is None for own in found.values() for k in own):
-            there += "; without a line of names columns are taken in their order"
+            there += "; without a line of names, columns are taken in order"
         raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
 
 
@@ -399,7 +399,7 @@ def _kinds(name: str) -> set[str]:
 
 
 def _without_unit(name: str) -> tuple[str, str | None]:
-    """Split off the unit at the end of a name, as in studies: ``q elbow [rad]``; ``q_hip[0]`` has none."""
+    """Return a name and the unit at its end, as in studies: ``q elbow [rad]``; ``q_hip[0]`` has none."""
     at = max(name.rfind("["), name.rfind("("))
     unit = name[at + 1 : -1].strip()
     if at < 1 or name[-1] not in "])" or not unit or (unit.isdigit() and not name[at - 1].isspace()):
@@ -427,7 +427,7 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[tuple[list[tuple[str
 
 
 def _counted(labels: Sequence[str]) -> list[str]:
-    """Number the entries of quaternions, positions and their rates: ``base[0]``, ... for ``base.qx``, ..."""
+    """Return numbered entries of quaternions, positions and their rates: ``base[0]``, ... for ``base.qx``, ..."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -438,7 +438,7 @@ def _counted(labels: Sequence[str]) -> list[str]:
 
 
 def _in_order(file: str, names: tuple[str, ...], wanted: Wanted, fewer: Wanted | None = None) -> Layout:
-    """Take the columns in plain order: perhaps time, then one quantity after the other."""
+    """Return the columns in plain order: possibly time, then one quantity after the other."""
     needed = sum(len(labels) for labels in wanted.values())
     if fewer is not None and len(names) < needed:
         try:
@@ -461,7 +461,7 @@ def _in_order(file: str, names: tuple[str, ...], wanted: Wanted, fewer: Wanted |
         quantities[key] = tuple(rest[first : first + len(labels)])
         first += len(labels)
     known = "time, " if time is not None else ""
-    remark = f"columns are taken in their order: {known}{order}"
+    remark = f"columns are taken in order: {known}{order}"
     return Layout(names, time, quantities, remark, numbered=frozenset(quantities))
 
 

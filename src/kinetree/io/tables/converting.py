@@ -139,7 +139,7 @@ def _compute(part: Part, law: Law, sink: Sink) -> Computed:
 
 
 def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
-    """Find the first row that a law refuses, by bisection."""
+    """Return the first row that a law refuses, by bisection."""
     begin, end = 0, len(arrays[0])  # it is in here, and everything before it is good
     while end - begin > 1:
         middle = (begin + end) // 2

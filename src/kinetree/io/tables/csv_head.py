@@ -27,7 +27,7 @@ EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class CsvHead:
-    """What the first lines of a table tell.
+    """What the first lines of a table reveal.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def refuse_lone_returns(file: str, block: bytes, line: int) -> None:
         before = LONE_RETURN.search(block)
         here = line + (block.count(b"\n", 0, before.start()) if before else 0)
         raise FileFormatError(
-            "a carriage return stands alone, and may or may not end a line: end lines with \\n or \\r\\n", file, here
+            "a lone carriage return may or may not end a line: end lines with \\n or \\r\\n", file, here
         )
 
 
@@ -174,7 +174,7 @@ class _Lines:
             return []
 
     def _delimiter(self, at: int) -> str:
-        """Find the delimiter: the most frequent one, unless commas are decimal commas; otherwise spaces."""
+        """Return the delimiter: the most frequent one, unless commas are decimal commas; otherwise spaces."""
         first, second = self._text(at, "replace"), self._text(at + 1, "replace")
         for one in ";\t":
             if one in first and all(map(_is_any_number, self._split_or_nothing(first, one))):

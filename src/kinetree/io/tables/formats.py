@@ -31,7 +31,7 @@ RECORD_MARK = "# kinetree record "
 
 
 def format_of(path: Path, what: str = "tables are .csv, .parquet, .npz files") -> str:
-    """Return the ending of a file's name in lower case; refuse one that no table has (``what`` begins the message)."""
+    """Return a file's extension in lower case; refuse one that no table has (``what`` begins the message)."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise OptionError(f"{what}, not {path.suffix or 'without ending'!r}: {path}")
@@ -39,7 +39,7 @@ def format_of(path: Path, what: str = "tables are .csv, .parquet, .npz files") -
 
 
 def readable_format(path: Path) -> str:
-    """Return the ending of a table to read in lower case; refuse others, and say what to do with them."""
+    """Return the extension of a table to read, in lower case; refuse others, and say what to do with them."""
     suffix = path.suffix.lower()
     if suffix in READABLE:
         return suffix

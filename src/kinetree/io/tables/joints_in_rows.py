@@ -10,7 +10,7 @@ NUMBERED = re.compile(r"(?<![A-Za-z])(?P<word>[A-Za-z]++)[\[_]?(?P<number>\d++)\
 
 
 def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[str, ...], dict[int, str]]:
-    """Replace the numbers of columns by the names of joints in the columns ``name0``, ``name[1]``, ...
+    """Return names of columns with numbers replaced by the names of joints in the columns ``name0``, ``name[1]``, ...
 
     Parameters
     ----------
@@ -51,6 +51,6 @@ def of_another_joint(column: str, first: str, here: str) -> str:
         The joint of the first row, and that of the row in question.
     """
     return (
-        f"{column!r} is {here!r}, and in the first row it is {first!r}: rows are of different joints. Give each joint "
-        f"columns of its own, such as 'q_{first}', and every number to the joint that its row names"
+        f"{column!r} is {here!r}, but in the first row it is {first!r}: rows belong to different joints. Give each "
+        f"joint its own columns, such as 'q_{first}', and every number to the joint that its row names"
     )

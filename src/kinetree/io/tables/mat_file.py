@@ -28,7 +28,7 @@ NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCTURE, TEXT = 1, 2, 4
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-"""Classes of arrays; data may be stored in a smaller type, such as doubles that are whole numbers."""
+"""Classes of arrays; data may be stored in a smaller type, such as doubles that are integers."""
 
 LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 """Encodings of text by the type of its data."""
@@ -48,7 +48,7 @@ class _MatlabElement:
 
 
 class _Damaged(Exception):
-    """Raised for something that no MATLAB file has."""
+    """Something that no MATLAB file has was found."""
 
 
 def read_mat(path: Path) -> dict[str, Array]:
@@ -60,7 +60,7 @@ def read_mat(path: Path) -> dict[str, Array]:
     found = {name: x for name, x in read.items() if isinstance(x, np.ndarray) and "{" not in name}
     if not found:
         raise FileFormatError(
-            "this file of MATLAB holds no arrays of numbers: tables, timeseries and other objects are not read; save "
+            "this MATLAB file holds no arrays of numbers: tables, timeseries and other objects are not read; save "
             "arrays t, q, tau, as in t = data.Time; q = data.q; save('m.mat', 't', 'q', 'tau')",
             str(path),
         )
@@ -72,7 +72,7 @@ def read_variables(data: bytes, file: str) -> dict[str, Variable]:
     order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER])
     if order is not None and data[125 if order == "<" else 124] == 2:
         raise FileFormatError(
-            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
+            "this MATLAB file is of version 7.3 (HDF5), which is not supported: save it as version 7, in MATLAB "
             "save('m.mat', 't', 'q', 'tau', '-v7')",
             file,
         )
@@ -83,7 +83,7 @@ def read_variables(data: bytes, file: str) -> dict[str, Variable]:
         for element in _elements(data[HEADER:], order):
             found.update(_variables(_unpacked(element, order), order, "", 0))
     except (_Damaged, struct.error, zlib.error, ValueError, OverflowError, RecursionError) as problem:
-        raise FileFormatError(f"this file of MATLAB is damaged ({problem})", file) from None
+        raise FileFormatError(f"this MATLAB file is damaged ({problem})", file) from None
     return found
 
 

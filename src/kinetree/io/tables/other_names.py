@@ -69,7 +69,7 @@ class Words:
 
 
 def words_of(name: str) -> Words:
-    """Split a name between letters and digits, before capitals, and at all other characters."""
+    """Return a name split between letters and digits, before capitals, and at all other characters."""
     words: list[str] = []
     starts: set[int] = set()
     for piece in PIECES.finditer(name[:LONGEST]):
@@ -104,7 +104,7 @@ def readings(name: str, labels: frozenset[tuple[str, ...]]) -> Iterator[Reading]
         The words of the names of all entries, in lower case.
     """
     cut = words_of(name)
-    if WORDS["current"] & {word.lower() for word in cut.words}:  # these are always of a motor; forces need not be
+    if WORDS["current"] & {word.lower() for word in cut.words}:  # these always belong to a motor; forces need not
         cut = _without(cut, "motor")
     if len(name) > LONGEST or NOT_MEASURED & {word.lower() for word in cut.words}:
         return
@@ -211,7 +211,7 @@ class OtherNames:
         return []
 
     def like(self, key: str) -> list[str]:
-        """List columns whose names have a word for a quantity, whichever entry they may be."""
+        """Return columns whose names have a word for a quantity, whichever entry they may be."""
         words = [{word.lower() for word in words_of(name).words} for name in self.names]
         return [
             name
@@ -230,7 +230,7 @@ class TimeColumns:
 
 
 def times_among(names: Sequence[str]) -> list[TimeColumns]:
-    """Find columns of times under other names: ``timestamp``, ``t_ms``, ``/header/stamp/sec``."""
+    """Return columns of times under other names: ``timestamp``, ``t_ms``, ``/header/stamp/sec``."""
     found, seconds, nano = [], {}, {}
     for k, name in enumerate(names):
         cut = words_of(name)

@@ -195,7 +195,7 @@ class CsvTable:
 def csv_numbers(
     block: bytes, count: int, used: Sequence[int], delimiter: str = ",", decimal: str = "."
 ) -> dict[int, Array] | None:
-    """Read columns of numbers from whole lines by pyarrow; None if that is not installed, or something is wrong.
+    """Return columns of numbers read by pyarrow from whole lines; None if it is missing, or something is wrong.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def unit_since_1970(first: float) -> str | None:
 
 
 def repeated(times: Array, arrays: Sequence[Array]) -> Array:
-    """Tell which rows repeat the previous one, including its time: messages that came twice."""
+    """Return which rows repeat the previous one, including its time: messages that came twice."""
     same = np.diff(times) == 0.0
     for x in arrays:
         if not same.any():
@@ -44,7 +44,7 @@ def repeated(times: Array, arrays: Sequence[Array]) -> Array:
 
 def words_about_repeated(count: int, rows: int) -> str:
     """Return the message that repeated rows were left out."""
-    return f"{count} of {rows} rows repeat the one before, times included; they are left out"
+    return f"{count} of {rows} rows repeat the previous one, including the time; they are left out"
 
 
 def not_increasing(before: float, now: float) -> str:
@@ -70,10 +70,10 @@ def lost_digits(times: Array) -> str:
         return ""
     what = "times"
     if CLOCKS[0] <= times[0] < CLOCKS[1]:
-        what = "these times are seconds since 1970, of which ten digits stand before the point, and"
+        what = "these times are seconds since 1970, which have ten digits before the point, and"
     forward = steps[steps > 0.0]
-    coarse = f"they go on in steps of {np.min(forward):.3g} s" if len(forward) else "all of them are the same"
+    coarse = f"they advance in steps of {np.min(forward):.3g} s" if len(forward) else "all of them are the same"
     return (
-        f"{what} have lost their last digits: {still} of {len(times)} rows have the time of the row before, {coarse}; "
+        f"{what} have lost their last digits: {still} of {len(times)} rows have the previous row's time, {coarse}; "
         "write them with more digits ('%.17g', float64 and not float32), or count from the first, t - t[0]"
     )

@@ -22,7 +22,7 @@ Array = np.ndarray
 
 
 def csv_text(columns: Mapping[str, Any], first_line: str = "") -> str:
-    """Write columns as comma-separated values, numbers with all their digits.
+    """Return columns as comma-separated values, numbers with all their digits.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Sink:
         """Begin the file."""
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Turn rows into the form that is written; called by several threads at once."""
+        """Return rows in the form that is written; called by several threads at once."""
         raise NotImplementedError
 
     def write(self, encoded: Any) -> None:
@@ -108,7 +108,7 @@ class CsvSink(Sink):
         self.stream.write(_csv_lines([self.names]).encode())
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Write rows as lines of text."""
+        """Return rows as lines of text."""
         found = pyarrow()
         if found is None:
             return _csv_rows(self.columns(time, values)).encode()
@@ -136,7 +136,7 @@ class ParquetSink(Sink):
         self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema, use_dictionary=False)
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Make an Arrow table."""
+        """Return an Arrow table."""
         return self.table(time, values)
 
     def write(self, encoded: Any) -> None:

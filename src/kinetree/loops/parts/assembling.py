@@ -1,4 +1,4 @@
-"""Searching closed configurations: what is given to the solver, where it begins, what is beside what it finds."""
+"""The search for closed configurations: what the solver gets, where it begins, and the neighbors of what it finds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..neighbors import Neighbors
 from .geometry import LoopGeometry
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20
-"""Loops that are left out one by one to find what contradicts, and random guesses for each."""
+"""The most loops that are left out one by one to find contradictions, and random guesses for each."""
 
 
 class Assembling:
@@ -32,7 +32,7 @@ class Assembling:
         self.geometry, self.model, self.rounding = geometry, geometry.model, rounding
 
     def problem(self, free: Array | None = None, bounded: bool = False) -> ClosingProblem:
-        """Return what is to be closed: along ``free`` velocities, within limits where ``bounded``."""
+        """Return what is to be closed: along ``free`` velocities, within limits if ``bounded``."""
         geometry = self.geometry
         everything = np.ones(geometry.nv, dtype=bool) if free is None else free
         within = geometry.limits if bounded else None
@@ -41,13 +41,13 @@ class Assembling:
 
     @cached_property
     def clusters(self) -> clusters.Clusters:
-        """Loops that share joints; how long their levers are is seen as they are drawn."""
+        """Loops that share joints; the length of their levers is measured as they are drawn."""
         starts, geometry = np.stack(list(self.starts.values())), self.geometry
         return clusters.Clusters(clusters.find(self.model, starts, geometry.jacobian(starts), geometry.gaps(starts)))
 
     @cached_property
     def neighbors(self) -> Neighbors:
-        """What is beside closed configurations."""
+        """The neighborhood of closed configurations."""
         return Neighbors(self.problem(), self.geometry.jacobian, CLOSED, self.rounding)
 
     @property
@@ -60,17 +60,17 @@ class Assembling:
         return named | {"the neutral configuration": configurations.neutral(self.model)}
 
     def random(self, generator: np.random.Generator, count: int) -> Array:
-        """Return random configurations within limits, loops open."""
+        """Return random configurations within limits, with open loops."""
         return configurations.random(self.model, generator, (count,))
 
     def search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
-        """Return what yields closed configurations, from given ones and then from random ones."""
+        """Return a search that yields closed configurations, from given ones and then from random ones."""
         guesses = self.random(generator, tries) if tries else np.zeros((0, self.geometry.nq))
         stretched = self.neighbors.is_stretched
         return AssemblySearch(self.problem(), CLOSED, self.geometry.checks.widest, starts, guesses, stretched)
 
     def at_odds(self) -> str:
-        """Say which loops would have to go for the others to close: those that contradict one another."""
+        """Return which loops would have to go for the others to close: those that contradict one another."""
         names, counts = [loop.name for loop in self.model.loops], [loop.count for loop in self.model.loops]
         if not 1 < len(names) <= MOST_AT_ODDS:
             return ""

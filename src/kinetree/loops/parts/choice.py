@@ -28,10 +28,10 @@ TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
 
 ASSEMBLIES = 8
-"""If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
+"""If none of this many closed configurations is ordinary, coordinates are chosen at the first."""
 
 BESIDE = 30.0
-"""Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
+"""Redundant constraints may be off by this many times their error next to the configuration they were found at."""
 
 
 class CoordinateChoice:
@@ -43,7 +43,7 @@ class CoordinateChoice:
     wanted : sequence of int, optional
         The independent freedoms, if they were named.
     q_guess : ndarray, shape (nq,), optional
-        A configuration beside a closed one to choose at.
+        A configuration near a closed one to choose at.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class CoordinateChoice:
     def supplied(self) -> Array:
         """Which entries of ``tau`` inverse dynamics may fill: driven ones, and those of a base that nothing drives.
 
-        As of trees, the force on such a base is what would have to move it as asked for; a loop that passes through
-        its joint holds it, and then it counts like any other passive joint.
+        As for trees, the force on such a base is what would have to move it as requested; if a loop passes through its
+        joint and so holds it, it counts like any other passive joint.
         """
         around = np.zeros(self.model.nv, dtype=bool)
         around[[j for _, j in constraints.pattern(self.model)]] = True
@@ -85,16 +85,16 @@ class CoordinateChoice:
         """Rank, independent constraints and independent freedoms; see :attr:`kinetree.Mechanism.coordinates`."""
         if self.chosen is None:
             raise ClosureError(
-                f"the independent freedoms of {self.model.name!r} are chosen at a closed configuration, and none was "
-                "found from random guesses: name one beside it, kinetree.Mechanism(robot.model, q_guess=q)"
+                f"the independent freedoms of {self.model.name!r} are chosen at a closed configuration, but none was "
+                "found from random guesses: name one near it, kinetree.Mechanism(robot.model, q_guess=q)"
             )
         return self.chosen
 
     @cached_property
     def chosen(self) -> Coordinates | None:
-        """Coordinates chosen from the model; None where no closed configuration is found.
+        """Coordinates chosen from the model; None if no closed configuration is found.
 
-        Where dimensions are symbols, they are chosen from a model with numbers in their places.
+        If dimensions are symbols, they are chosen from a model with numbers in their places.
         """
         if symbols_of_geometry(self.model):
             return self._with_numbers.chosen
@@ -114,7 +114,7 @@ class CoordinateChoice:
 
     @cached_property
     def ordinary(self) -> tuple[Array, Array, Array] | None:
-        """A closed configuration far from singular ones, if there is one, and K and gaps there and beside it."""
+        """A closed configuration far from singular ones, if there is one, and K and gaps there and at its neighbors."""
         search, neighbors = self.assembling.search, self.assembling.neighbors
         if self.q_guess is not None:
             near = search({"q_guess": self.q_guess}, np.random.default_rng(0), 0)
@@ -135,18 +135,18 @@ class CoordinateChoice:
         return first
 
     def at(self, q: Array) -> Coordinates:
-        """Return the coordinates; where no closed configuration is known to choose them at, some found at ``q``.
+        """Return the coordinates; if no closed configuration is known to choose them at, some found at ``q``.
 
-        For computations whose results mean the same whatever the choice.
+        This is for computations whose results mean the same whatever the choice.
         """
         if self.chosen is not None:
             return self.chosen
         finite = q.reshape(-1, self.geometry.nq)
         finite = finite[np.isfinite(finite).all(axis=-1)]
         neighbors = self.assembling.neighbors
-        if not len(finite):  # NaN for all, but as many as there would be
+        if not len(finite):  # all NaN, but as many as there would be
             finite = self.assembling.starts["the neutral configuration"][None]
-        # constraints that depend on one another where the loops are closed need not do so beside it
+        # constraints that depend on one another where the loops are closed need not do so nearby
         near = closing.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
         if is_closed(near)[0] and (near.done[0] or not neighbors.is_stretched(near.q[0])):
             return self._choose(*neighbors.samples(near.q[0]))
@@ -162,7 +162,7 @@ class CoordinateChoice:
         seen = float(np.abs(gaps).max(initial=0.0))
         if not rounded and not (seen > CLOSED and any(d.redundant for d in found.decisions)):
             return found
-        weak = max((d.dropped * length for d, length in rounded), default=0.0)  # none where axes are exactly parallel
+        weak = max((d.dropped * length for d, length in rounded), default=0.0)  # zero if axes are exactly parallel
         return replace(found, slack=min(WIDEST, BESIDE * max(seen, 0.1 * weak)), remaining=seen)
 
     @cached_property
@@ -170,7 +170,7 @@ class CoordinateChoice:
         return {}
 
     def including(self, freedoms: tuple[int, ...]) -> Coordinates:
-        """Return coordinates in which some freedoms are independent; remembered."""
+        """Return coordinates in which some freedoms are independent; cached."""
         known = self.coordinates
         if set(freedoms) <= set(known.independent):
             return known
@@ -212,7 +212,7 @@ class CoordinateChoice:
     # ---------------------------------------------------------------- how the others follow
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
-        """Return names of the freedoms that the others follow from."""
+        """Return the names of the freedoms that the others follow from."""
         if q is not None:
             self.check_closed(q)
         return [self.geometry.v_names[j] for j in self.coordinates.independent]
@@ -227,7 +227,7 @@ class CoordinateChoice:
         return coordinates.basis(k, self.coordinates, self.geometry.v_names, self.geometry.size)
 
     def _quick_basis(self, q: Array) -> Array | None:
-        """Return G by fixed operations; None where a state has to be looked at."""
+        """Return G by fixed operations; None if a state needs a closer look."""
         found = None if self.chosen is None else self.at_once("closed_basis", q=q)
         if found is None:
             return None
@@ -245,7 +245,7 @@ class CoordinateChoice:
         return [j for j, _ in places], [column[i] for _, i in places]
 
     def motions(self, q: Array) -> tuple[Array, Array]:
-        """Return the motions that loops leave at closed configurations as columns, and which of these count."""
+        """Return the motions that loops allow at closed configurations as columns, and which of these count."""
         found = self._quick_basis(q)
         if found is not None:
             return found, np.ones((*found.shape[:-2], found.shape[-1]), dtype=bool)
@@ -292,15 +292,15 @@ class CoordinateChoice:
     def at_once(self, name: str, wrenches: Wrenches = None, parameters: Any = None, **arrays: Any) -> Array | None:
         """Return what an algorithm in independent coordinates finds by fixed operations, (..., n).
 
-        None where a state has to be looked at: the loops do not allow it, or pivots serve badly.  And where redundant
-        constraints contradict one another by rounding, so that which of them count is no matter of choice.
+        None if a state needs a closer look: the loops do not allow it, or pivots work badly.  Also None if redundant
+        constraints contradict one another because of rounding, so that it matters which of them count.
         """
         known, exact = self.coordinates, self.geometry.exact
         if any(d.by_rounding for d in known.decisions):
             return None
         try:
             whole = exact.run(name, {"pivots": known.pivots}, wrenches=wrenches, parameters=parameters, **arrays)
-        except ZeroDivisionError:  # the reference leaves out zeros, and stops at a pivot that is one
+        except ZeroDivisionError:  # the reference skips zeros, and stops at a zero pivot
             return None
         least = loop_clusters.LEAST_QUALITY_OF_CLUSTERS
         if name in ("closed_velocities", "closed_accelerations"):

@@ -1,4 +1,4 @@
-"""Closed configurations: the one nearest to a guess, some one, those along a path; and velocities that fit."""
+"""Closed configurations: the one nearest to a guess, an arbitrary one, those along a path; and matching velocities."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ NEARLY_CLOSED = 1e-6
 """Gaps below this, in meters and radians, that no step makes smaller may be those of rows that do not count."""
 
 MANY = 200
-"""Guesses whose ranks take so long to find that it has to be said."""
+"""Number of guesses whose ranks take so long to find that a warning is due."""
 
 STEPS_TO_GOALS = 60
-"""Steps towards goals by rank: a map of a workspace has thousands of targets that cannot be reached."""
+"""Steps toward goals by rank: a map of a workspace has thousands of targets that cannot be reached."""
 
 
 class LoopClosing:
@@ -91,7 +91,7 @@ class LoopClosing:
         self, q_guess: Any, fixed: Sequence[str] | Mapping[str, Any] | None, tolerance: float | None, must_close: bool,
         limits: bool,
     ) -> Array:  # fmt: skip
-        """Close one state or a batch, whatever is asked for."""
+        """Return closed states of one guess or a batch, whatever the options."""
         if tolerance is not None and not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
         geometry = self.geometry
@@ -119,7 +119,7 @@ class LoopClosing:
         return found.reshape(*batch, geometry.nq)
 
     def _let_go_quickly(self, free: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> None:
-        """After a first state was closed with some joints held, let others go straight to machine code."""
+        """After a first state was closed with some joints held, let others go directly to machine code."""
         kernel, key = self.kernel(free), None if fixed is None else tuple(fixed)
         if kernel is None or key in self._quick or not kernel.is_exact:
             return
@@ -144,7 +144,7 @@ class LoopClosing:
         bounded : bool
             Whether joints stay within their limits on the way.
         goals : tuple of FrameGoal
-            Frames that have to be somewhere, as if one more joint welded each of them there.
+            Frames that must be at given places, as if one more joint welded each of them there.
         given : ndarray, shape (N, n) or (n,)
             Numbers of the model that vary, then those of the goals.
         places : tuple of Place
@@ -164,10 +164,10 @@ class LoopClosing:
         self, guesses: Array, free: Array, tolerance: float | None, goals: tuple[FrameGoal, ...], given: Array,
         places: tuple[Place, ...],
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Close what Newton's steps leave open, since rows depend on one another there or the gap cannot be closed.
+        """Close what Newton steps leave open, since rows depend on one another there or the gap cannot be closed.
 
-        Half a turn off, or all in one line, there may be no way on although there is one beside it.  Only what is
-        nearly closed has its rank found.
+        Half a turn off, or all in one line, there may be no way forward although there is one nearby.  The rank is
+        determined only for what is nearly closed.
         """
         kernel = self.kernel(free, goals, PATIENT, places)
         if kernel is None:  # its code would be too long
@@ -183,8 +183,8 @@ class LoopClosing:
         unsure = np.flatnonzero(~done & (lanes.worst < max(NEARLY_CLOSED, kernel.slack) ** 2))
         if len(unsure) and not places:
             if len(unsure) > MANY:
-                said = f"{len(unsure)} guesses of {self.model.name!r} end beside singular configurations, where which "
-                said += "constraints count is found one by one: that takes some milliseconds each"
+                said = f"{len(unsure)} guesses of {self.model.name!r} end near singular configurations, where which "
+                said += "constraints count is determined one by one: this takes some milliseconds each"
                 warnings.warn(said, SpeedWarning, stacklevel=callers_level())
             own = given if given.ndim == 1 else given[unsure]
             found[unsure], done[unsure] = self._by_rank(found[unsure], free, tolerance, False, goals, own)
@@ -193,7 +193,7 @@ class LoopClosing:
     def kernel(
         self, free: Array, goals: tuple[FrameGoal, ...] = (), how: str = NEWTON, places: tuple[Place, ...] = ()
     ) -> NewtonClosing | None:
-        """Return what closes along ``free`` velocities, with frames at goals; None where ranks have to be found.
+        """Return what closes along ``free`` velocities, with frames at goals; None if ranks have to be determined.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class LoopClosing:
         return self._kernels[key]
 
     def _task(self, free: Array, goals: tuple[FrameGoal, ...], how: str) -> ClosingTask | None:
-        """Return what is to be closed; None where it is not known which constraints count."""
+        """Return what is to be closed; None if it is not known which constraints count."""
         geometry, rolling = self.geometry, self.model.velocity_constraints
         quick = unrolls(geometry.exact) or has_machine_code(geometry.exact)
         known = self.choice.chosen if quick and not self.model.symbols else None
@@ -248,14 +248,14 @@ class LoopClosing:
 
     @cached_property
     def _ordinary(self) -> Array:
-        """Closed configurations (N, nq), of which some are ordinary ones whatever is held."""
+        """Closed configurations (N, nq), some of which are ordinary whatever is held."""
         assert self.choice.ordinary is not None
         q = self.choice.ordinary[0]
         return np.concatenate([q[None], self.assembling.neighbors.of(q)])
 
     @cached_property
     def _scales(self) -> tuple[Array, Array]:
-        """What makes every gap a length, and how far a step may go along each freedom."""
+        """Factors that turn every gap into a length, and how far a step may go along each freedom."""
         weights, reach = np.ones(self.geometry.n_constraints), np.ones(self.geometry.nv)
         for cluster in self.assembling.clusters.all:
             weights[cluster.rows], reach[cluster.columns] = cluster.row_scale, cluster.reach
@@ -279,7 +279,7 @@ class LoopClosing:
         return np.concatenate(parts, axis=-1)
 
     def _contradicting(self, known: Coordinates, rows: Sequence[int]) -> list[int]:
-        """Return redundant constraints that contradict others by rounding: no configuration meets all of them."""
+        """Return redundant constraints that contradict others by rounding: no configuration satisfies all of them."""
         if known.slack == 0.0:
             return []
         pairs = zip(known.decisions, self.assembling.clusters.all, strict=True)
@@ -290,7 +290,7 @@ class LoopClosing:
         self, guesses: Array, free: Array, tolerance: float | None, bounded: bool,
         goals: tuple[FrameGoal, ...] = (), given: Array = NOTHING_GIVEN,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Close the loops by steps that find out which constraints count."""
+        """Close the loops by steps that determine which constraints count."""
         if goals:
             return self._reached_by_rank(guesses, free, bounded, goals, given)
         problem = self.assembling.problem(free, bounded)
@@ -330,7 +330,7 @@ class LoopClosing:
     def _kept_within_limits(
         self, found: Array, done: Array, free: Array, guesses: Array, tolerance: float | None = None
     ) -> tuple[Array, Array]:
-        """Return configurations within limits, where there are any beside the guesses, and where that is."""
+        """Return configurations within limits, if there are any near the guesses, and which these are."""
 
         def again(q: Array, _: Array) -> tuple[Array, Array]:
             return self.closed_from(q, free, tolerance, bounded=True)
@@ -338,14 +338,14 @@ class LoopClosing:
         return self.geometry.limits.kept(found, done, free, again, guesses)
 
     def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
-        """Put joints where they are to stay, and say which freedoms are left."""
+        """Return configurations with joints where they are to stay, and the freedoms that remain."""
         if isinstance(fixed, str):
             raise OptionError(f"fixed is a list of names of joints; for a single one, write [{fixed!r}]")
         free = np.ones(self.geometry.nv, dtype=bool)
         for name in fixed or ():
             joint = self.model.joint(name)
             if joint.mimic:
-                raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be held itself: hold that")
+                raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be held: hold that one")
             free[joint.v_slice] = False
         if isinstance(fixed, Mapping):
             q = configurations.by_joint(self.model, fixed, q, "q_guess")
@@ -379,7 +379,7 @@ class LoopClosing:
             warnings.warn(said, SingularityWarning, stacklevel=callers_level())
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float) -> tuple[Array, Array]:
-        """Return the nearest velocity, in energy, that loops allow, and where the configuration is not singular."""
+        """Return the nearest velocity, in energy, that loops allow, and whether the configuration is not singular."""
         geometry, known = self.geometry, self.choice.at(q)
         v, k, m = as_array(v, (geometry.nv,), "v"), geometry.jacobian(q), geometry.mass_matrix(q)
         return dynamics.nearest_velocity(m, k, v, known.rank, geometry.size, max(least, known.least))
@@ -388,22 +388,22 @@ class LoopClosing:
 
     @one_blas_thread()
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
-        """Return some closed configuration; see :meth:`kinetree.Mechanism.assembled`."""
+        """Return an arbitrary closed configuration; see :meth:`kinetree.Mechanism.assembled`."""
         found, beyond, search = self._assembled(random_source(rng, "rng"), whole_number(tries, "tries", 1), limits)
         if found is not None:
             return found
         name = self.model.name
         if beyond is not None:
-            how = f"closed configurations of {name!r} were found, none of them within the limits of all joints"
+            how = f"closed configurations of {name!r} were found, but none of them within the limits of all joints"
             what = self.geometry.limits.refusal(how, beyond[None], np.array([True]), ())
             raise ClosureError(f"{what}; more tries= look further")
         raise ClosureError(
-            f"no closed configuration of {name!r} was found: {search.how_far()}. {self.assembling.at_odds()}Give a "
-            "guess that is nearer to close(), or look for a loop that cannot be closed at all"
+            f"no closed configuration of {name!r} was found: {search.how_far()}. {self.assembling.at_odds()}Give "
+            "close() a nearer guess, or look for a loop that cannot be closed at all"
         )
 
     def _some_closed(self) -> Array:
-        """Return a closed configuration, within limits if one is found there: what is asked does not depend on them."""
+        """Return a closed configuration, if possible within limits: the question does not depend on them."""
         found, beyond, _ = self._assembled(np.random.default_rng(0), 20, True)
         nearest = beyond if found is None else found
         return self.assembled(limits=False) if nearest is None else nearest
@@ -411,7 +411,7 @@ class LoopClosing:
     def _assembled(
         self, generator: np.random.Generator, tries: int, limits: bool
     ) -> tuple[Array | None, Array | None, AssemblySearch]:
-        """Return a closed configuration, else the one nearest to being within limits, and the search."""
+        """Return a closed configuration, or else the one nearest to being within limits, and the search."""
         search = self.assembling.search(self.assembling.starts, generator, tries)
         beyond, singular = np.zeros((0, self.geometry.nq)), list[Array]()
         for closed in search:
@@ -432,7 +432,7 @@ class LoopClosing:
         return None, nearest, search
 
     def _split_by_limits(self, closed: Array) -> tuple[Array, Array]:
-        """Return closed configurations, brought within limits where that can be, and those that stay beyond them."""
+        """Return closed configurations, brought within limits if possible, and those that stay beyond them."""
         if not self.geometry.limits.any:
             return closed, closed[:0]
         everything = np.ones(len(closed), dtype=bool), np.ones(self.geometry.nv, dtype=bool)
@@ -440,11 +440,11 @@ class LoopClosing:
         return found[within], found[~within]
 
     def _beside_singular(self, q: Array, limits: bool) -> Array | None:
-        """Return a closed configuration if it is far from singular ones, else the farthest beside it that is; or None.
+        """Return a closed configuration if it is far from singular ones, else its farthest such neighbor; or None.
 
-        How far is told by the weakest constraint that counts, beside the strongest.
+        The distance is the weakest constraint that counts, relative to the strongest.
         """
-        if self.choice.chosen is None:  # what is singular is not known
+        if self.choice.chosen is None:  # it is not known what is singular
             return q
         beside, ranks = self.assembling.neighbors, self.choice.chosen.ranks
         if beside.margins(q[None], ranks)[0] > ORDINARY:
@@ -456,7 +456,7 @@ class LoopClosing:
         return near[int(np.argmax(margins))] if margins.max(initial=0.0) > ORDINARY else None
 
     def ways_to_assemble(self, q_guess: ArrayLike | None) -> Array:
-        """Return closed configurations: nearest to some given, else several that are found from random ones."""
+        """Return closed configurations: those nearest to some given ones, or several found from random ones."""
         given = self.choice.q_guess if q_guess is None else q_guess
         if given is not None:
             return np.atleast_2d(self.close(as_array(given, (self.geometry.nq,), "q_guess"), limits=False))
@@ -469,9 +469,9 @@ class LoopClosing:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular."""
         state = self._some_closed() if q is None else self.choice.check_closed(q)
         if state.ndim != 1:
-            raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
+            raise OptionError("mobility handles one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
-            raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
+            raise StateError("the configuration contains NaN or infinity: its mobility is undefined")
         geometry, known = self.geometry, self.choice.at(state)
         k = geometry.jacobian(state[None])[0]
         here, opening, still = singular_directions(k, known.rank, geometry.size, known.least)
@@ -485,7 +485,7 @@ class LoopClosing:
         )  # fmt: skip
 
     def _of_velocity(self, q: Array) -> tuple[tuple[str, ...], int]:
-        """Return the names of constraints that hold velocities only, and how many freedoms are left without them."""
+        """Return the names of constraints on velocities only, and how many freedoms are left without them."""
         rolling, geometry, assembling = self.model.velocity_constraints, self.geometry, self.assembling
         if not rolling:
             return (), -1
@@ -517,7 +517,7 @@ class LoopClosing:
             rates += range(joint.v_slice.start, joint.v_slice.stop)
         if not columns or any(x.ndim != 2 or len(x) != len(columns[0]) for x in columns):
             raise ShapeError(
-                "path must name at least one joint, and give as many positions of each: "
+                "path must name at least one joint, and give the same number of positions for each: "
                 + (", ".join(f"{n!r} {x.shape}" for n, x in zip(path, columns, strict=True)) or "nothing is given")
             )
         start = self.assembled() if q_guess is None else as_array(q_guess, (self.geometry.nq,), "q_guess")
@@ -555,7 +555,7 @@ class LoopClosing:
         return q[before:] if must_reach else (q[before:], reached[before:])
 
     def leading(self, free: Array, goals: tuple[FrameGoal, ...] = ()) -> tuple[Callable[..., Array], ...]:
-        """Return what predicts configurations along a path, and what judges them.
+        """Return what predicts configurations along a path, and what checks them.
 
         Both take rates of the freedoms that are not free, in their order, and then of the goals.
         """

@@ -31,7 +31,7 @@ class LoopDerivatives:
     prepared : PreparedDynamics
     inverse : InverseOfLoops
     forward : ForwardOfLoops
-        In double precision.
+        All in double precision.
     """
 
     def __init__(self, prepared: PreparedDynamics, inverse: InverseOfLoops, forward: ForwardOfLoops) -> None:
@@ -59,7 +59,7 @@ class LoopDerivatives:
             friction_slope(self.model, arrays["v"])
         name = "closed_inverse_dynamics_derivatives"
         made = self.exact.is_made(name, _slope_options(known, friction))
-        if not at_motors and not made:  # else it is seen where forces are shared out
+        if not at_motors and not made:  # otherwise it shows where forces are distributed
             self.prepared.enough_hold(self.choice.motions(arrays["q"]), known)
         whole = self._slopes_of(name, known, wrenches, friction, tolerance, threads, arrays)
         batch = whole.shape[:-1]
@@ -128,7 +128,7 @@ class LoopDerivatives:
         self, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
         arrays: dict[str, Array],
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return slopes where one program would be too long: G^T M G is factored on arrays, Shah eq. 8.1 along G."""
+        """Return derivatives if one program would be too long: G^T M G is factored on arrays, Shah eq. 8.1 along G."""
         nv, count = self.nv, known.freedoms
         a = self.forward.found(arrays["q"], arrays["v"], arrays["tau"], wrenches, tolerance=tolerance, threads=threads)[
             0
@@ -164,7 +164,7 @@ class LoopDerivatives:
         if out is None:
             return [None] * 3
         if not isinstance(out, (list, tuple)) or len(out) != 3:
-            raise OptionError("out of a mechanism's derivatives is three arrays: they differ in shape")
+            raise OptionError("out= of a mechanism's derivatives must be three arrays: they differ in shape")
         self.prepared.check_rooms(out, tails, wrenches, **arrays)
         return out
 
@@ -172,7 +172,7 @@ class LoopDerivatives:
         self, name: str, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Run an algorithm in independent coordinates; where its order of elimination is poor, in another order."""
+        """Return the results of an algorithm in independent coordinates; in another order if elimination is poor."""
         options = _slope_options(known, friction)
         return self.prepared.in_good_order(name, options, known, wrenches, tolerance, threads, arrays)
 
@@ -183,7 +183,7 @@ class LoopDerivatives:
     ) -> Array:
         """Return derivatives of the actuators' forces u from those of p = G^T tau, with H^T u = p, H being G's rows.
 
-        With more actuators than freedoms u is the one with least u^T W u: W u = H s, so that
+        With more actuators than freedoms, u is the one with least u^T W u: W u = H s, so that
 
             H^T du = dp - dH^T u,    W du - H ds = dH s.
         """

@@ -77,7 +77,7 @@ class ForwardOfLoops:
         gains: tuple[float, float] = (0.0, 0.0), tolerance: float | None = None, threads: int = 1,
         parameters: Any = None,
     ) -> tuple[Array, Array | None]:  # fmt: skip
-        """Return accelerations, and multipliers where they come with the method."""
+        """Return accelerations, and multipliers if the method provides them."""
         state = self.geometry.configuration(q)
         v, tau = as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
         if friction:
@@ -107,7 +107,7 @@ class ForwardOfLoops:
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
         threads: int, parameters: Any,
     ) -> Array | None:  # fmt: skip
-        """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
+        """Return accelerations by articulated bodies through clusters of loops; None if their choice is poor."""
         name, options, prepared = "clustered_forward_dynamics", {"pivots": known.pivots}, self.prepared
         whole = prepared.at_once(name, options, wrenches, threads, parameters, q=q, v=v, tau=tau)
         least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, prepared.least_quality(known))
@@ -132,7 +132,7 @@ class ForwardOfLoops:
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
         tolerance: float | None, known: Coordinates, parameters: Any, added_mass: Array | float = 0.0,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
+        """Return accelerations by a rank-revealing method, for states in which the prepared coordinates do not work."""
         geometry = self.geometry
         force = tau - self.exact.run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
@@ -151,7 +151,7 @@ class ForwardOfLoops:
         return found.a, found.multipliers
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
-        """A singular configuration leaves more open than the equations can decide."""
+        """Warn of a singular configuration, which leaves more open than the equations can determine."""
         self.geometry.checks.refuse(
             np.where(ordinary, 0.0, opening_rate(left, v)), tolerance,
             "velocity in a singular configuration, where no acceleration keeps them closed", "relative to 1 + |v|^2",
@@ -161,7 +161,7 @@ class ForwardOfLoops:
         where = f" (state {tuple(int(i) for i in first)})" if ordinary.ndim else ""
         warnings.warn(
             f"singular configuration of {self.model.name!r}{where}: its loops leave directions open that they hold "
-            "nearby, and forces alone decide about the accelerations along these; see mobility(q)",
+            "nearby, and forces alone determine the accelerations along these; see mobility(q)",
             SingularityWarning,
             stacklevel=callers_level(),
         )
@@ -169,7 +169,7 @@ class ForwardOfLoops:
     def multipliers(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches = None, *, friction: bool = False, parameters: Any = None
     ) -> Array:
-        """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
+        """Return loop forces under joint forces ``tau``: the shortest ones if constraints are redundant."""
         a = self.found(q, v, tau, wrenches, friction, parameters=parameters)[0]
         arrays = self.prepared.vectors(q, v, a=a, tau=tau)
         if friction:
@@ -199,7 +199,7 @@ class ForwardOfLoops:
     def by_parameters(
         self, q: Any, v: Any, tau: Any, parameters: Any, wrenches: Wrenches, friction: bool, threads: int
     ) -> Array:
-        """Return how accelerations change with parameters: a mapping, or names of columns that have been checked."""
+        """Return how accelerations change with parameters: a mapping, or names of checked columns."""
         state = self.choice.check_closed(q)
         own = parameters if isinstance(parameters, Mapping) else None
         if own is not None:
@@ -222,7 +222,7 @@ class ForwardOfLoops:
         self, q: Any, v: Any, given: GivenAtJoints, wrenches: Wrenches = None, tolerance: float | None = None,
         out: Array | None = None, threads: int = 1,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return all accelerations and forces, where some joints are given accelerations, the others forces."""
+        """Return all accelerations and forces, if some joints have given accelerations, the others forces."""
         freedoms = given.freedoms(self.model)
         both = self._hybrid(q, v, given, freedoms, self.choice.including(freedoms), wrenches, tolerance, threads)
         if out is None:
@@ -248,8 +248,8 @@ class ForwardOfLoops:
     ) -> tuple[Array, Array]:  # fmt: skip
         """Return the acceleration of a base that nothing drives, and the actuators' forces.
 
-        Loops that do not touch the ground push on the robot only from inside, so that its base moves as it would
-        without them.  ``padded`` are the joints' accelerations behind zeros for the base.
+        Loops that do not touch the ground act on the robot only from inside, so its base moves as it would without
+        them.  ``padded`` are the joints' accelerations after zeros for the base.
         """
         n, known = base.nv, self.choice.coordinates
         if not self.choice.supplied[base.v_slice].all():
@@ -272,11 +272,11 @@ class ForwardOfLoops:
     # ---------------------------------------------------------------- modules of the spanning tree
 
     def loop_loads(self, q: Array, v: Array, given: Array, is_motion: bool) -> list[Force]:
-        """Return what loops do to each body of the spanning tree, during a motion or under joint forces."""
+        """Return the loads of loops on each body of the spanning tree, during a motion or under joint forces."""
         if self.model.couplings:
             raise UnsupportedError(
-                f"coupling {self.model.couplings[0].name!r} of {self.model.name!r} pushes on joints and not on bodies, "
-                "as the recursions between modules have it; tree.module_quantities leaves couplings and loops out"
+                f"coupling {self.model.couplings[0].name!r} of {self.model.name!r} acts on joints, not on bodies, as "
+                "the recursions between modules require; tree.module_quantities leaves out couplings and loops"
             )
         tau = self.inverse.by_rank(q, v, given, None)[0] if is_motion else given
         a = given if is_motion else self.found(q, v, given)[0]

@@ -1,4 +1,4 @@
-"""What loops are: how far they are open at a configuration, and how fast they open."""
+"""The geometry of loops: how far they are open at a configuration, and how fast they open."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class LoopGeometry:
     Parameters
     ----------
     evaluator : Evaluator
-        Of the model, in the precision of the robot.  Loops are closed in double precision: that, and telling ranks,
-        takes more digits than float32 has.
+        Evaluator of the model, in the precision of the robot.  Loops are closed in double precision: that, and
+        determining ranks, takes more digits than float32 has.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -34,17 +34,17 @@ class LoopGeometry:
 
     @cached_property
     def exact(self) -> Evaluator:
-        """What computes in double precision."""
+        """The evaluator that computes in double precision."""
         if not self.is_single:
             return self.evaluator
         return Evaluator(self.model, self.evaluator.backend, "double", self.evaluator.cpu)
 
     def configuration(self, q: Any, name: str = "q", of_places: bool = False) -> Array:
-        """Return configurations as an array that has been checked."""
+        """Return configurations as a checked array."""
         return self.evaluator.states.configuration(q, name, of_places=of_places)
 
     def gaps(self, q: ArrayLike) -> Array:
-        """Return how far each constraint is from being met, (..., constraints)."""
+        """Return how far each constraint is from being satisfied, (..., constraints)."""
         return self.exact.run("loop_gaps", q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
@@ -56,11 +56,11 @@ class LoopGeometry:
 
     @cached_property
     def _places(self) -> Array:
-        """Where in K its entries that are not always zero sit."""
+        """Indices of the entries of K that are not always zero."""
         return np.array([i * self.nv + j for i, j in constraints.pattern(self.model)], dtype=int)
 
     def position_jacobian(self, q: ArrayLike) -> Array:
-        """Return K without what holds velocities only: rolling is no obstacle on the way to a closed configuration."""
+        """Return K without constraints on velocities only: rolling does not hinder closing a configuration."""
         k = self.jacobian(q)
         k[..., list(self.model.velocity_constraints), :] = 0.0
         return k
@@ -78,7 +78,7 @@ class LoopGeometry:
         return np.abs(self.gaps(q)).max(axis=-1, initial=0.0)
 
     def moved(self, q: Array, v: Array) -> Array:
-        """Move configurations along velocities for unit time, whether the loops allow these or not."""
+        """Return configurations moved along velocities for unit time, whether the loops allow these or not."""
         return self.evaluator.states.normalized(self.exact.run("integrate", q=q, v=v))
 
     def mass_matrix(self, q: ArrayLike, parameters: Any = None) -> Array:
@@ -87,12 +87,12 @@ class LoopGeometry:
 
     @cached_property
     def size(self) -> float:
-        """What the singular values of K usually are."""
+        """The usual size of the singular values of K."""
         return constraints.usual_size(self.model)
 
     @cached_property
     def checks(self) -> Checks:
-        """What refuses states, in words."""
+        """The checks that refuse states, in words."""
         return Checks(self.model, self.gaps, self.is_single)
 
     @cached_property

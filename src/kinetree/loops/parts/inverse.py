@@ -1,4 +1,4 @@
-"""The forces of a motion of a mechanism: those of its actuators, of its loops, in its bearings."""
+"""The forces of a motion of a mechanism: those of its actuators, of its loops, and in its bearings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 
 BY_ITSELF = 1e-6
-"""Forces that a motion lacks below this part of those that it has (at joints and in them) are none."""
+"""Missing forces of a motion below this fraction of the existing ones (at joints and in them) count as zero."""
 
 
 class InverseOfLoops:
@@ -66,7 +66,7 @@ class InverseOfLoops:
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int = 1,
         parameters: Any = None,
     ) -> Array | None:  # fmt: skip
-        """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
+        """Return forces in one pass with the prepared coordinates; None if that is impossible."""
         state, v, a = self.geometry.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.choice.at(state)
         if known.independent != self.choice.suppliers:
@@ -96,7 +96,7 @@ class InverseOfLoops:
     ) -> tuple[Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces and the order of solution, by a rank-revealing method.
 
-        ``by_itself`` lets actuators be too few for most motions, if they are enough for this one.
+        ``by_itself`` allows too few actuators for most motions, if they suffice for this one.
         """
         prepared, supplied, size = self.prepared, self.choice.supplied, self.geometry.size
         cost, known = prepared.checked_weights(weights), self.choice.at(self.geometry.configuration(q))
@@ -127,7 +127,7 @@ class InverseOfLoops:
         return dynamics.forces_by_f_matrix(tau, k, known.rank, supplied, cost, size, known.least), None
 
     def _happens_by_itself(self, tau: Array, carried: Array, basis: Array, known: Coordinates) -> None:
-        """Refuse a motion that its actuators, too few for most, cannot be the cause of."""
+        """Refuse a motion that its actuators, too few for most motions, cannot cause."""
         left = np.abs(dynamics.left_by_actuators(tau, basis, self.choice.supplied))
         allowed = BY_ITSELF * np.maximum(np.abs(tau).max(axis=-1), np.abs(carried).max(axis=(-1, -2)))
         if (left > allowed[..., None]).any():
@@ -166,7 +166,7 @@ class InverseOfLoops:
     ) -> tuple[Array, Array, Array, Array]:
         """Return multipliers, forces of loop joints in their own and in world axes, and what tree joints transmit.
 
-        Of a motion under joint forces that the loops allow, friction taken off.
+        They are those of a motion under joint forces that the loops allow, without friction.
         """
         model, count = self.model, self.geometry.n_constraints
         found = None
@@ -185,7 +185,7 @@ class InverseOfLoops:
         return multipliers, loops.own, loops.world, reactions
 
     def _undetermined(self, q: Array) -> Undetermined:
-        """Return which forces of a motion through ``q`` redundant constraints and actuators share as they like."""
+        """Return which forces of a motion through ``q`` redundant constraints and actuators share arbitrarily."""
         known, still = self.choice.at(q), np.zeros(self.nv)
         tau, multipliers = free_shares(self.geometry.jacobian(q), self.choice.supplied)
         loops = dynamics.loop_wrenches(self.model, q, multipliers)
@@ -237,7 +237,7 @@ class InverseOfLoops:
         self, q: Any, v: Any, a: Any, columns: Any, friction: bool = False, weights: Any = None,
         tolerance: float | None = None, out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return the matrix that maps parameters, by names that have been checked, to the actuator forces."""
+        """Return the matrix that maps parameters, given by checked names, to the actuator forces."""
         cost, known = self.prepared.checked_weights(weights), self.choice.at(self.geometry.configuration(q))
         self.prepared.enough_in_number(known)
         state, v, a = self.choice.closed_motion(q, v, a, tolerance)
@@ -292,7 +292,7 @@ class InverseOfLoops:
 
 
 def checked_method(method: str | None) -> str:
-    """Return a method of inverse dynamics, the usual one if none is named."""
+    """Return a method of inverse dynamics, the default one if none is named."""
     chosen = INVERSE_METHODS[0] if method is None else method
     if chosen not in INVERSE_METHODS:
         raise UnknownNameError("method of inverse dynamics", chosen, INVERSE_METHODS)

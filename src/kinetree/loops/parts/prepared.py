@@ -1,4 +1,4 @@
-"""Dynamics of closed loops by fixed sequences of operations: compiled once, and called with as little ado as can be."""
+"""Dynamics of closed loops by fixed sequences of operations: compiled once, and called with little overhead."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from ..coordinates import Coordinates
 from .choice import CoordinateChoice
 
 CLUSTERED = 3
-"""With so many independent constraints, loops are gone through cluster by cluster."""
+"""Number of independent constraints from which loops are processed cluster by cluster."""
 
 OTHER_ORDERS = 4
-"""So many other orders of elimination are tried where the usual one serves badly."""
+"""Number of other orders of elimination that are tried if the usual one works badly."""
 
 
 class Quick:
-    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
+    """An algorithm of a mechanism as machine code, whose results are valid if nothing is unusual.
 
     Parameters
     ----------
     function : callable
-        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
+        Takes vectors; returns what is wanted, multipliers, quality and the squares of three residuals.
     count : int
         How many numbers are wanted.
     limit : float
-        Of the residuals' squares.
+        Limit of the residuals' squares.
     least : float
-        Of the quality.
+        Least acceptable quality.
     """
 
     __slots__ = ("count", "function", "least", "limit")
@@ -54,7 +54,7 @@ class Quick:
         self.function, self.count, self.limit, self.least = function, count, limit, least
 
     def __call__(self, *vectors: Any) -> Array | None:
-        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
+        """Return what is wanted; None if the state needs a closer look, or the choice of coordinates is poor."""
         whole = self.function(*vectors)
         limit = self.limit
         if whole.ndim == 1:
@@ -68,7 +68,7 @@ class Quick:
 
 
 class QuickMethod:
-    """A method of a mechanism whose plain form, vectors and no options, goes straight to machine code once it can.
+    """A method of a mechanism whose plain form, vectors and no options, goes directly to machine code once it can.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class QuickMethod:
     inputs : sequence of str
         Names of the vectors.
     of : object
-        Whose ``quick`` is the machine code, None before there is any.
+        Object whose ``quick`` is the machine code, None before there is any.
     """
 
     def __init__(self, method: Callable[..., Any], inputs: Sequence[str], of: HasQuick) -> None:
@@ -85,7 +85,7 @@ class QuickMethod:
         update_wrapper(self, method)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Call machine code if there is some and nothing but vectors is given, else the method."""
+        """Call machine code if there is some and only vectors are given, otherwise the method."""
         quick, vectors = self.of.quick, given
         if named:
             try:
@@ -100,13 +100,13 @@ class QuickMethod:
 
 
 class HasQuick(Protocol):
-    """What keeps an algorithm as machine code."""
+    """An object that keeps an algorithm as machine code."""
 
     quick: Quick | None
 
 
 class PreparedDynamics:
-    """What is computed with choices that were made beforehand, and what can be refused before anything is computed.
+    """What is computed with choices made in advance, and what can be refused before anything is computed.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ class PreparedDynamics:
     def at_once(
         self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, parameters: Any, **state: Any
     ) -> Array | None:
-        """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
+        """Return forces or accelerations, multipliers, quality and residuals, directly from machine code if possible.
 
-        None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
+        None if a pivot is exactly zero and the reference, which skips zeros, stops at it.
         """
         try:
             return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)
@@ -148,12 +148,12 @@ class PreparedDynamics:
         return max(usual, known.least**2)
 
     def goes_by_clusters(self, known: Coordinates) -> bool:
-        """Return whether loops are many enough that going through them one after the other is less work."""
+        """Return whether there are so many loops that processing them one after the other is less work."""
         many = known.rank >= CLUSTERED and self.choice.chosen is not None
         return many and not self.model.has_followers and self.has_inertia
 
     def elimination_order(self, q: Array) -> Pivots:
-        """Return constraints, each with the freedom that it determines, by which loops are gone through in clusters."""
+        """Return constraints, each with the freedom that it determines, in the order of processing clusters."""
         known = self.choice.at(np.asarray(q))
         return known.pivots if self.goes_by_clusters(known) else ()
 
@@ -161,7 +161,7 @@ class PreparedDynamics:
 
     @cached_property
     def has_inertia(self) -> bool:
-        """Whether all that moves has inertia, with loops open and with loops closed: fixed operations divide by it."""
+        """Whether everything that moves has inertia, with loops open and closed: fixed operations divide by it."""
         if self.evaluator.singular_joint() is not None:
             return False
         if self._all_solid or self.choice.ordinary is None:
@@ -184,16 +184,16 @@ class PreparedDynamics:
         rows, columns = self.choice.assembling.clusters.scales(self.model)
         return mass * columns * columns[:, None], k * columns * rows[:, None]
 
-    # ---------------------------------------------------------------- a choice of pivots that serves everywhere
+    # ---------------------------------------------------------------- a choice of pivots that works everywhere
 
     def in_good_order(
         self, name: str, options: dict[str, Any], known: Coordinates, wrenches: Wrenches, tolerance: float | None,
         threads: int, arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Return results in which every pivot is good, of states that the loops allow; others are refused.
+        """Return results in which every pivot is good, for states that the loops allow; others are refused.
 
-        A singular configuration is an error that says so.  Before machine code is made, which may take long, states
-        are looked at with what there is.
+        A singular configuration raises an error.  Before machine code is made, which may take long, states are checked
+        with what exists.
         """
         granted, q = self.choice.granted(tolerance, known), arrays["q"]
         state = q, arrays["v"], arrays.get("a")
@@ -222,7 +222,7 @@ class PreparedDynamics:
         self, name: str, options: dict[str, Any], known: Coordinates, wrenches: Wrenches, threads: int,
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Return results in which every pivot is good, trying other orders of elimination where it is not."""
+        """Return results in which every pivot is good, trying other orders of elimination if necessary."""
         least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, self.least_quality(known))
         whole = self._tried(self.exact, name, options, wrenches, threads, arrays)
         for _ in range(OTHER_ORDERS):
@@ -234,7 +234,7 @@ class PreparedDynamics:
             if self._is_singular(k, known):
                 break
             k = k[list(known.rows)]
-            # another order of elimination, not worth machine code of its own
+            # another order of elimination, not worth separate machine code
             other = {**options, "pivots": replace(known, sample=k).pivots}
             again = self._tried(self._written, name, other, wrenches, threads, arrays)
             whole = np.where((poor & (again[..., -4] > whole[..., -4]))[..., None], again, whole)
@@ -244,7 +244,7 @@ class PreparedDynamics:
         self, evaluator: Evaluator, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int,
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Return an algorithm's results; of quality zero where the reference, which leaves out zeros, stops at one."""
+        """Return an algorithm's results; with zero quality if the reference, which skips zeros, stops at one."""
         try:
             return evaluator.run(name, options, wrenches=wrenches, threads=threads, **arrays)
         except ZeroDivisionError:
@@ -253,7 +253,7 @@ class PreparedDynamics:
 
     @cached_property
     def _written(self) -> Evaluator:
-        """The same mechanism as its laws are written, for other scalars than machine code has."""
+        """The same mechanism as its laws are written, for scalars other than those of machine code."""
         return Evaluator(self.model, "reference")
 
     # ---------------------------------------------------------------- arguments and results
@@ -268,7 +268,7 @@ class PreparedDynamics:
         self, rooms: Sequence[Array], tails: Sequence[tuple[int, ...]], wrenches: Wrenches, parameters: Any = None,
         **vectors: Array,
     ) -> None:  # fmt: skip
-        """Refuse arrays that results of certain shapes, the batch left out, cannot be written to."""
+        """Refuse arrays to which results of certain shapes (without the batch) cannot be written."""
         varied = self.evaluator.read_parameters(parameters).numbers
         given = vectors | {"wrenches": gather(self.model, wrenches).numbers, "parameters": varied}
         shapes = {name: (x, 1) for name, x in given.items() if x is not None}
@@ -288,12 +288,12 @@ class PreparedDynamics:
         given, symbols = self.evaluator.read_parameters(parameters), symbols_of_geometry(self.model)
         for place in (*given.of_geometry, *(p for p in given.places if p.table == SYMBOLS and p.key in symbols)):
             raise UnsupportedError(
-                f"parameter {place} of {self.model.name!r} decides where its loops close, so it cannot vary from call "
-                "to call: build the mechanism anew, or move many designs at once with driven_motion(...)"
+                f"parameter {place} of {self.model.name!r} determines where its loops close, so it cannot vary from "
+                "call to call: build the mechanism again, or move many designs at once with driven_motion(...)"
             )
 
     def body_loads(self, wrenches: Wrenches, q: Array) -> Array:
-        """Return what wrenches do to each body, (..., bodies, 6)."""
+        """Return the loads of wrenches on each body, (..., bodies, 6)."""
         with np.errstate(all="ignore"):
             given = gather(self.model, wrenches)
             loads = self.evaluator.loads(given, q)
@@ -303,7 +303,7 @@ class PreparedDynamics:
     # ---------------------------------------------------------------- whether actuators are enough
 
     def checked_weights(self, weights: Any) -> Array:
-        """Return what the force of each actuator costs, where there are more than freedoms."""
+        """Return what the force of each actuator costs, if there are more actuators than freedoms."""
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
@@ -313,18 +313,18 @@ class PreparedDynamics:
         return cost
 
     def enough_in_number(self, known: Coordinates, most: Array | None = None) -> None:
-        """Refuse a mechanism with fewer actuators than freedoms; ``most`` are forces that are missing."""
+        """Refuse a mechanism with fewer actuators than freedoms; ``most`` are the missing forces."""
         supplied = self.choice.supplied
         freedoms, count = self.nv - known.rank, int(supplied.sum())
         if count < freedoms:
             motors, left = int(self.choice.driven.sum()), [j for j in known.independent if not supplied[j]]
             listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
             base = f" beside the {count - motors} of its base" if count > motors else ""
-            said = "so not every motion that is asked for can be had"
+            said = "so not every requested motion is possible"
             if most is not None:
                 worst = int(np.argmax(most))
                 unit = self.model.tau_units[worst]
-                said = f"and this motion does not happen by itself: {most[worst]:.3g} {unit} are missing at " + repr(
+                said = f"and this motion needs a force: {most[worst]:.3g} {unit} are missing at " + repr(
                     self.v_names[worst]
                 )
             raise SingularError(
@@ -335,7 +335,7 @@ class PreparedDynamics:
             )
 
     def enough_hold(self, along: tuple[Array, Array], known: Coordinates) -> None:
-        """Refuse states in which the actuators have no hold on one of the motions that loops allow."""
+        """Refuse states in which the actuators do not control one of the motions that loops allow."""
         bad = dynamics.without_hold(*along, self.choice.supplied, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -343,5 +343,5 @@ class PreparedDynamics:
             listed = ", ".join(n for n, d in zip(self.v_names, self.choice.supplied, strict=True) if d)
             raise SingularError(
                 f"singular configuration of {self.model.name!r}{where}, or motors in the wrong places: the actuators "
-                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
+                f"({listed}) do not control one of its motions (see mobility(q)), so their forces are not determined"
             )

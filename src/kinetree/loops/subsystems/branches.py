@@ -1,4 +1,4 @@
-"""Which parts a spanning tree falls into when its equations are solved one by one (Saha section 4.1)."""
+"""The parts into which a spanning tree splits when its equations are solved one by one (Saha section 4.1)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ class Subsystem:
 def subsystems(model: Model) -> tuple[tuple[Subsystem, ...], tuple[int, ...]]:
     """Return the subsystems of a mechanism, and the degrees of freedom that are on no loop.
 
-    Both ends of a loop are chains that start at the last body carrying both of them.
-    Joints of one chain belong together.  Two chains of a loop belong together if the body
-    they start at moves with one of them (the pantograph of a leg); they do not if it is the
-    base, or a body that this part of the mechanism rides on (the first body of a SR400).
-    Joints that are only coupled with others stay apart.
+    Both ends of a loop are chains that start at the last body carrying both of them. Joints of one chain belong
+    together.  Two chains of a loop belong together if the body they start at moves with one of them (the pantograph of
+    a leg); they do not if it is the base, or a body that carries this part of the mechanism (the first body of a
+    SR400). Joints that are only coupled with others stay separate.
     """
     group = _Groups(len(model.joints))
     sides = [_sides(model, loop) for loop in model.loops]
@@ -86,7 +85,7 @@ def _dofs(model: Model, joint: int) -> range:
 
 
 class _Groups:
-    """Sets that only grow together."""
+    """Sets that can only be merged."""
 
     def __init__(self, count: int) -> None:
         self.parent = list(range(count))

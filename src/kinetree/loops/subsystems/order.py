@@ -1,4 +1,4 @@
-"""The account of a subsystem-level recursion: what was solved, in which order, for which unknowns."""
+"""The record of a subsystem-level recursion: what was solved, in which order, for which unknowns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SolutionStep:
         Degrees of freedom whose torques are found.
     equations, unknowns : int
     determinate : bool
-        Whether the unknowns follow from the equations alone; else they are of minimum norm.
+        Whether the unknowns follow from the equations alone; otherwise they are of minimum norm.
     """
 
     subsystems: tuple[str, ...]

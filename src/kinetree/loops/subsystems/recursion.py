@@ -5,15 +5,13 @@ come from the actuators and from the loop joints (Shah eq. 8.2),
 
     tau_tree = tau + K^T lambda,
 
-one equation per degree of freedom.  The tree falls into subsystems: the branches that
-stand on the base, or on a body that is on no loop with them.  A subsystem whose equations
-are as many as its unknowns (multipliers of the cuts that touch it and torques of its
-actuators) is *determinate*: it is solved, its multipliers are known to its neighbors,
-and the search goes on.  Where nothing is determinate, neighbors are solved together.
-Only small systems are solved, and the order in which that happens can be read.
+one equation per degree of freedom.  The tree splits into subsystems: the branches that start at the base, or at a body
+that is on no loop with them.  A subsystem whose equations are as many as its unknowns (multipliers of the cuts that
+touch it and torques of its actuators) is *determinate*: it is solved, its multipliers become known to its neighbors,
+and the search continues.  If nothing is determinate, neighbors are solved together. Only small systems are solved, and
+the order in which that happens can be read.
 
-Multipliers are counted by rank: a revolute joint that closes a planar loop has five, of
-which two do anything.
+Multipliers are counted by rank: a revolute joint that closes a planar loop has five, of which two have an effect.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ from .order import SolutionOrder, SolutionStep, plural
 from .small_systems import Place, columns, determinate, effective, find_cuts, generic_rank, smallest, square
 
 SAMPLE = 64
-"""States of a batch that are looked at to find the order."""
+"""States of a batch that are examined to find the order."""
 
 MOST_SETS_OF_SUBSYSTEMS = 200
-"""Sets of as many subsystems that are tried before everything that hangs together is solved at once."""
+"""Sets of as many subsystems that are tried before everything that is connected is solved at once."""
 
 BALANCE = 1e-7
-"""Largest part of the forces that may be left over: much more than rounding, much less than a force forgotten."""
+"""Largest fraction of the forces that may be left over: much more than rounding, much less than a forgotten force."""
 
 
 class SolutionPlan:
@@ -80,7 +78,7 @@ class SolutionPlan:
         return SolutionStep((), names, (), names, len(dofs), len(dofs), True, dofs, dofs)
 
     def _recursion(self, parts: Sequence[Subsystem]) -> Iterable[SolutionStep]:
-        """Return determinate subsystems first; where there are none, neighbors together."""
+        """Yield determinate subsystems first; if there are none, neighbors together."""
         waiting, known = list(parts), set[int]()
         while waiting:
             together = self._next(waiting, known)
@@ -93,9 +91,9 @@ class SolutionPlan:
             yield step
 
     def _next(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
-        """Return the smallest determinate set of subsystems that hang together.
+        """Return the smallest determinate set of connected subsystems.
 
-        Failing that, the first and all its kin.
+        If there is none, return the first and everything connected to it.
         """
         touched = [self._touched((p,), known) for p in waiting]
         sets: list[tuple[int, ...]] = [(i,) for i in range(len(waiting))]
@@ -108,7 +106,7 @@ class SolutionPlan:
         return self._neighborhood(waiting, known)
 
     def _is_determinate(self, together: Sequence[Subsystem], known: AbstractSet[int]) -> bool:
-        """As many unknowns as equations, and these independent."""
+        """Return whether there are as many unknowns as equations, and these are independent."""
         cuts = self._touched(together, known)
         dofs, actuated = self._freedoms(together)
         unknowns = len(actuated) + sum(self._cuts[i].rank for i in cuts)
@@ -131,7 +129,7 @@ class SolutionPlan:
         return {i for i, cut in enumerate(self._cuts) if i not in known and not cut.dofs.isdisjoint(dofs)}
 
     def _neighborhood(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
-        """Return the first subsystem and all that hang together with it by unknown multipliers."""
+        """Return the first subsystem and all that are connected to it by unknown multipliers."""
         found, count = list(waiting[:1]), 0
         while len(found) > count:
             count = len(found)
@@ -157,7 +155,7 @@ class SolutionPlan:
         )
 
     def _check_driven(self, step: SolutionStep, cuts: AbstractSet[int]) -> None:
-        """Refuse what its actuators cannot hold."""
+        """Refuse subsystems that their actuators cannot hold."""
         freedoms = step.equations - step.rank
         whole = square(self._matrix(cuts, step.dofs), step.dofs, step.actuated)
         reach = generic_rank(whole) - step.rank
@@ -193,7 +191,7 @@ class SolutionPlan:
         return SubsystemSolution(tau.reshape(*batch, nv), multipliers.reshape(*batch, nc), self.order)
 
     def _substitute(self, rest: Array, k: Array, weights: Array, place: Place) -> tuple[Array, Array]:
-        """Go through the steps; ``rest`` is what is left of the tree's forces when known multipliers are moved over."""
+        """Solve step by step; ``rest`` is what remains of the tree's forces when known multipliers are moved over."""
         tau, multipliers = np.zeros_like(rest), np.zeros(k.shape[:2])
         given = rest.copy()
         by_name = {cut.name: cut for cut in self._cuts}
@@ -216,14 +214,14 @@ class SolutionPlan:
         return tau, multipliers
 
     def _check_balance(self, given: Array, tau: Array, loops: Array, place: Place) -> None:
-        """The order comes from a sample of states: make sure that it held for all of them."""
+        """Check that the order, which comes from a sample of states, held for all of them."""
         off = np.abs(given - tau - loops).max(axis=1)
         size = np.maximum(np.abs(given), np.maximum(np.abs(tau), np.abs(loops))).max(axis=1)
         bad = off > BALANCE * size
         if bad.any():
             raise SingularError(
-                f"the loops of {self.model.name!r} hold in another way{place(int(np.argmax(bad)))} than in the states "
-                "the order of solution was found from (a singular configuration among them?); solve such states apart"
+                f"the loops of {self.model.name!r} hold differently{place(int(np.argmax(bad)))} than in the states "
+                "from which the order of solution was found (a singular one among them?); solve such states apart"
             )
 
 
@@ -237,7 +235,7 @@ class SubsystemSolution(NamedTuple):
     multipliers : ndarray, shape (..., nc)
         Constraint forces on the successors of the loop joints.
     order : SolutionOrder
-        In what order they were found; prints as a sentence.
+        The order in which they were found; prints as a sentence.
     """
 
     tau: Array
@@ -260,17 +258,17 @@ def solve(
         Constraint matrix; batches broadcast.
     actuated : array_like of bool, shape (nv,)
     weights : array_like, shape (nv,), optional
-        Where actuators are redundant the torques minimize ``sum(weights * tau**2)``; all one by default.
+        If actuators are redundant, the torques minimize ``sum(weights * tau**2)``; all one by default.
 
     Returns
     -------
     SubsystemSolution
-        States with NaN in them have NaN as their result.
+        States that contain NaN give NaN.
 
     Raises
     ------
     SingularError
-        Where torques do not exist or are not unique: too few actuators, or a singular configuration.
+        If torques do not exist or are not unique: too few actuators, or a singular configuration.
     """
     k = as_array(K, (model.n_constraints, model.nv), "K")
     return SolutionPlan(model, k, actuated).solve(tau_tree, k, weights)
@@ -293,7 +291,7 @@ def _lane(lanes: Array, batch: tuple[int, ...], lane: int) -> str:
 
 
 def _thinned(k: Array) -> Array:
-    """At most ``SAMPLE`` finite states of a batch."""
+    """Return at most ``SAMPLE`` finite states of a batch."""
     states = k.reshape(-1, *k.shape[-2:])
     states = states[np.isfinite(states).all(axis=(1, 2))]
     return states[:: max(1, -(-len(states) // SAMPLE))]

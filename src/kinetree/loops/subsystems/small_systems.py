@@ -14,27 +14,27 @@ from ..rank import RELATIVE_TOLERANCE
 from .order import SolutionStep
 
 Place = Callable[[int], str]
-"""Names the state of a batch that went wrong, from the lane it is computed in."""
+"""Names the failing state of a batch, from the lane in which it is computed."""
 
 CONDITION_LIMIT = 1e13
-"""Equations worse conditioned than this have no solution worth having."""
+"""Equations worse conditioned than this have no useful solution."""
 
 
 class Cut(NamedTuple):
-    """The multipliers of a loop joint that do anything."""
+    """The multipliers of a loop joint that have an effect."""
 
     name: str
     rows: Array
     """Its rows of K."""
     rank: int
     chosen: Array | None
-    """Those of the rows that do something, where they are independent; else all are mixed."""
+    """The rows that have an effect, if they are independent; otherwise all are mixed."""
     dofs: frozenset[int]
     """Degrees of freedom it touches."""
 
 
 def find_cuts(model: Model, sample: Array) -> list[Cut]:
-    """Return the loop joints and couplings of a mechanism, with what they do at some states (S, nc, nv)."""
+    """Return the loop joints and couplings of a mechanism, with their effect at some states (S, nc, nv)."""
     found, used = [], 0
     for name, count in [(x.name, x.count) for x in model.loops] + [(x.name, 1) for x in model.couplings]:
         rows = np.arange(used, used + count)
@@ -50,7 +50,7 @@ def find_cuts(model: Model, sample: Array) -> list[Cut]:
 
 
 def generic_rank(matrices: Array) -> int:
-    """Return the rank of a stack of matrices nearly everywhere: the largest that is found."""
+    """Return the rank that a stack of matrices has nearly everywhere: the largest that is found."""
     if 0 in matrices.shape:
         return 0
     values = np.linalg.svd(matrices, compute_uv=False)
@@ -65,7 +65,7 @@ class Effective(NamedTuple):
 
 
 def effective(cut: Cut, k: Array) -> Effective:
-    """As many constraints of a cut as are independent."""
+    """Return as many constraints of a cut as are independent."""
     if cut.chosen is not None:
         return Effective(k[:, cut.chosen, :], None)
     # an orthonormal basis of the forces that do something; multipliers along it are of minimum norm
@@ -75,7 +75,7 @@ def effective(cut: Cut, k: Array) -> Effective:
 
 
 def determinate(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
-    """As many equations as unknowns (Saha eq. 42)."""
+    """Solve for as many unknowns as equations (Saha eq. 42)."""
     f = square(matrix, step.dofs, step.actuated)
     n = len(step.dofs)
     sides = np.concatenate([rest[:, :, None], np.broadcast_to(np.eye(n), f.shape)], axis=2)

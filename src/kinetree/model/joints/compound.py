@@ -17,7 +17,7 @@ from .kind import Coordinates, JointKind, vec
 
 
 class Step(NamedTuple):
-    """One elementary motion: ``coordinate`` says which of q and v drives it."""
+    """One elementary motion: ``coordinate`` tells which of q and v drives it."""
 
     turns: bool
     axis: tuple[float, float, float]

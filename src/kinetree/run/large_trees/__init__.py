@@ -1,4 +1,4 @@
-"""Run one recursion as a loop over many bodies, from the same text as for few."""
+"""Run one recursion as a loop over many bodies, from the same source as for a few."""
 
 from typing import Any
 

@@ -19,14 +19,14 @@ from ...model.tree import BASE, Link, Model
 from ...spatial import ZERO3, AxisRotation, MatrixRotation, RigidInertia, Transform, Vec3
 
 MOST_LOOKS = 16
-"""Kinds of links up to which each has code of its own that makes the most of what is zero."""
+"""Kinds of links up to which each has separate code that exploits zeros."""
 
 
 # ------------------------------------------------------------------ values made of scalars
 
 
 def rebuild(value: Any, leaf: Callable[[Any], Any], expand_zero: bool = False) -> Any:
-    """Return the same structure with every scalar replaced; whole numbers, None and words are structure."""
+    """Return the same structure with every scalar replaced; integers, None and words are structure."""
     if isinstance(value, (float, Node)):
         return leaf(value)
     if value is ZERO3 and not expand_zero:
@@ -63,16 +63,16 @@ class Group:
     is_root: bool
     has_children: bool
     adds_first: bool
-    """Whether it is the first of its siblings to hand something to the parent, going inward."""
+    """Whether it is the first of its siblings to pass something to the parent, going inward."""
     varying: list[int] = field(default_factory=list)
-    """Which of a link's constants differ between the bodies."""
+    """The constants of a link that differ between the bodies."""
 
 
 @lru_cache(maxsize=1 << 14)
 def _constants(
     placement: Transform, inertia: RigidInertia, per_freedom: tuple[tuple[float, ...], ...], kind: JointKind
 ) -> tuple[float, ...]:
-    """Return a link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
+    """Return a link's numbers in a fixed order; cached, because every kernel of a tree needs them."""
     axis = [getattr(kind, name) for name in _axis_fields(kind)]
     return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, per_freedom, axis)))
 
@@ -84,7 +84,7 @@ def _general(placement: Transform) -> Transform:
 
 
 def _axis_fields(kind: JointKind) -> tuple[str, ...]:
-    """Return names of a joint's numbers if these are an axis, and perhaps a pitch; else none."""
+    """Return names of a joint's numbers if these are an axis, and possibly a pitch; otherwise none."""
     names: tuple[str, ...] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
     return names if names in (("axis",), ("axis", "pitch")) else ()
 
@@ -95,7 +95,7 @@ def _is_slanted(kind: JointKind) -> bool:
 
 
 def kind_with(kind: JointKind, numbers: Sequence[Any]) -> JointKind:
-    """Return the same joint with other numbers (not checked: they are not known yet)."""
+    """Return the same joint with other numbers (unchecked, since they are not known yet)."""
     if not numbers:
         return kind
     other = copy(kind)
@@ -124,13 +124,13 @@ class GroupedTree:
         self._plainly = True
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
-        self.tendons = getattr(tree, "tendons", ())  # of a path, nothing depends on them
+        self.tendons = getattr(tree, "tendons", ())  # on a path, nothing depends on them
         self.record_size: defaultdict[int, int] = defaultdict(int)
-        """How many numbers are kept of a body of each group between passes."""
+        """How many numbers are kept for a body of each group between passes."""
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """All that are walked over; where hardly two look alike, what they have in common is brought out."""
+        """All links that are walked; if hardly any look alike, what they have in common is emphasized."""
         links = self.tree.links
         if len({self._look(link) for link in links}) <= MOST_LOOKS:
             return links
@@ -152,7 +152,7 @@ class GroupedTree:
 
     @property
     def group_of(self) -> list[int]:
-        """Which group each body belongs to."""
+        """The group of each body."""
         return self._grouped[1]
 
     @cached_property
@@ -180,7 +180,7 @@ class GroupedTree:
     def _look(self, link: Link) -> Any:
         """Return what links must have in common to be treated alike.
 
-        If joints look ``_plainly`` alike, the numbers that they have in common save operations.
+        If joints look ``_plainly`` alike, the numbers that they share save operations.
         """
         with_axis = _is_slanted(link.kind) or (not self._plainly and _axis_fields(link.kind))
         return (

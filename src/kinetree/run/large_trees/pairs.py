@@ -27,7 +27,7 @@ class CarrierTrace(Trace):
         self.needed: list[tuple[Trace, Node]] = []
 
     def fetched(self, origin: Trace, x: Node) -> Node:
-        """Note a number that a pass made."""
+        """Note a number that a pass computed."""
         self.needed.append((origin, x))
         return self.at(_OWN, RECORD, len(self.needed) - 1)
 
@@ -43,7 +43,7 @@ class CarrierTrace(Trace):
 
 
 class PairPass(Pass):
-    """From the tips to the base, each body with all that it carries."""
+    """The pass from the tips to the base, each body with everything it carries."""
 
     def __init__(self, bodies: GroupedTree, traces: list[Trace]) -> None:
         super().__init__(bodies, outward=False)
@@ -51,13 +51,13 @@ class PairPass(Pass):
 
 
 class LoopedBodies(GroupedTree):
-    """Bodies that passes go over."""
+    """Bodies that passes visit."""
 
     passes: list[Pass]
 
 
 class Pairs:
-    """Matrices made together, body by body with those that it carries.
+    """Matrices computed together, body by body with those that it carries.
 
     The passes leave in every body's record what a step for pairs needs of it, in columns what its freedoms hold at
     first, and among the results the entries within its joint.
@@ -68,7 +68,7 @@ class Pairs:
         columns: Mapping[str, PerBody], of_bodies: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.of_bodies = of_bodies
-        """How many columns each body has and how long rows are, where these are no columns of freedoms."""
+        """How many columns each body has and how long rows are, if these are not columns of freedoms."""
         self.bodies, self.couplings, self.carry, self.columns = bodies, couplings, carry, columns
         self.template = next(value for values, _ in starts.values for value in values)
         size = len(scalars(self.template))
@@ -79,13 +79,13 @@ class Pairs:
         """Whether a matrix is."""
         alike = [tuple(_mark(x[k]) for values in held for x in values) for k in range(size)]
         self.twins = [alike.index(x) if carry is None else k for k, x in enumerate(alike)]
-        """Of each number, the first that is the same for all and stays so."""
+        """For each number, the first one that is the same for all and stays so."""
         while not self._trace_steps():
             pass
         for trace in self.traces:
             trace.read_from_records()
         self.starts = starts.made_in.traces
-        """What leaves what freedoms hold at first, and the entries within joints."""
+        """The pass that leaves what freedoms initially hold, and the entries within joints."""
         self.rows_per_freedom = len(couplings) + self.symmetric.count(False)
         """Results of a freedom with each of those that its body carries."""
         width = len(self.varying)
@@ -100,7 +100,7 @@ class Pairs:
         self.matrices = [PairedMatrix(self, k) for k in range(len(self.symmetric))]
 
     def _trace_steps(self) -> bool:
-        """Trace what bodies of each group do with freedoms they carry; False if known numbers turn out not to be."""
+        """Trace what bodies of each group do with freedoms they carry; return False if assumed constants are not."""
         before = list(self.known)
         self.varying = [k for k, x in enumerate(self.known) if x is None and self.twins[k] == k]
         self.traces = [CarrierTrace(self.bodies, g) for g in range(len(self.bodies.groups))]
@@ -140,13 +140,13 @@ def _mark(x: Any) -> Any:
 
 
 def _common(known: Sequence[float | None]) -> float | None:
-    """Return the number that all are."""
+    """Return the number that all of them equal."""
     return known[0] if all(x == known[0] for x in known) else None
 
 
 @dataclass(frozen=True)
 class PairedMatrix:
-    """One of the matrices that are made together."""
+    """One of the matrices that are computed together."""
 
     pairs: Pairs
     number: int

@@ -49,21 +49,21 @@ class Schedule:
     work_vectors: int
     columns: HeldColumns
     outs: int = 0
-    """Numbers that the steps leave, where these are not the outputs in order."""
+    """Number of values that the steps leave, if these are not the outputs in order."""
     places: np.ndarray | None = None
-    """Which of them each output is then; the first is zero."""
+    """Which of them each output is in that case; the first is zero."""
     large: LargeMatrices | None = None
 
 
 class LargeMatrices(NamedTuple):
-    """Matrices that are too large for several states side by side: their rows go where they belong."""
+    """Matrices that are too large for several states side by side: their rows go directly where they belong."""
 
     full: bool
     """Whether no entry is zero by structure."""
     below: list[int | None]
-    """Where in the work area, by columns, what is below the diagonal of each is left; None if it is symmetric."""
+    """Where in the work area what is below the diagonal of each is left, by columns; None if it is symmetric."""
     within: np.ndarray
-    """Entries that are in their place all the same, within joints of several freedoms: row, column."""
+    """Entries that are in place anyway, within joints of several freedoms: row, column."""
 
 
 MOST_SIDE_BY_SIDE = 1 << 18
@@ -73,7 +73,7 @@ MOST_SIDE_BY_SIDE = 1 << 18
 def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> Schedule:
     """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench".
 
-    The option ``known`` has one value per body that says how to treat it.  What the function returns may be matrices of
+    The option ``known`` has one value per body that determines how to treat it.  The function may return matrices of
     pairs of bodies, one or several.
     """
     rolled = LoopedTree(tree, options.get("known", ()))
@@ -85,7 +85,7 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
 
 
 def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs) -> Schedule:
-    """Schedule passes and then pairs; find which of the numbers that these leave each entry of the matrices is."""
+    """Schedule passes and then pairs; find which of the resulting numbers each entry of the matrices is."""
     links, nv, several = rolled.links, tree.nv, len(pairs.symmetric)
     if pairs.of_bodies is None:
         length, owns = nv, [(link.v_slice.start, link.v_slice.stop - link.v_slice.start) for link in links]
@@ -126,7 +126,7 @@ def _large_schedule(
     rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs,
     carried: Sequence[tuple[int, list[tuple[int, int]]]],
 ) -> Schedule:  # fmt: skip
-    """Schedule the same, with the rows of matrices where they belong."""
+    """Return the same schedule with the rows of matrices where they belong."""
     nv, links = tree.nv, rolled.links
     for trace in pairs.starts:
         size = trace.link.kind.nv
@@ -154,7 +154,7 @@ def _large_schedule_of_bodies(
     rolled: LoopedTree, layouts: Sequence[str], pairs: Pairs, carried: Sequence[tuple[int, list[tuple[int, int]]]],
     width: int, length: int,
 ) -> Schedule:  # fmt: skip
-    """Schedule the same with columns of bodies, of which each has as many."""
+    """Return the same schedule with columns of bodies, as many for each."""
     for trace in pairs.starts:
         for n, (place, accumulate) in enumerate(trace.step.targets):
             if place.base == "out":
@@ -172,7 +172,7 @@ def _large_schedule_of_bodies(
 
 
 def _carried(tree: Model, owns: Sequence[tuple[int, int]]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Return bodies that carry others, from the tips, with the columns of those, runs (first, size), neighbors joined.
+    """Yield bodies that carry others, from the tips, with the columns of those as joined runs (first, size).
 
     ``owns`` are each body's own columns.
     """
@@ -185,7 +185,7 @@ def _carried(tree: Model, owns: Sequence[tuple[int, int]]) -> Iterator[tuple[int
 
 
 def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs (first, size) of several lists, in order, neighbors made one."""
+    """Return the runs (first, size) of several lists, in order, with neighbors joined."""
     joined: list[tuple[int, int]] = []
     for first, size in sorted(run for runs in several for run in runs):
         if joined and sum(joined[-1]) == first:
@@ -196,7 +196,7 @@ def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _vectors(layouts: Sequence[str]) -> list[Any]:
-    """Return what a traced function takes for its vectors."""
+    """Return the arguments of a traced function for its vectors."""
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
         vectors[-1] = InputColumn(vectors[-1], "wrench")
@@ -204,7 +204,7 @@ def _vectors(layouts: Sequence[str]) -> list[Any]:
 
 
 def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], int]:
-    """Let the steps write the result, from its place ``first`` on; returns where in it a body's share begins.
+    """Let the steps write the result, from its place ``first`` on; return where a body's share begins in it.
 
     Several results laid out like ``v`` come one after the other.
     """
@@ -224,9 +224,9 @@ def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], 
 
 
 class _Read:
-    """Which places of the work area are read by a step that matters; the others are dropped and the gaps closed.
+    """The places of the work area that a step that matters reads; the others are dropped and the gaps closed.
 
-    Places are told apart by where they are: in the records of a group, in the pool of a pass, among the totals.
+    Places are distinguished by where they are: in the records of a group, in the pool of a pass, among the totals.
     """
 
     def __init__(self, rolled: LoopedTree) -> None:
@@ -242,7 +242,7 @@ class _Read:
                 self._tidy(this, trace)
 
     def size(self, area: Any) -> int:
-        """Return how many numbers are kept there."""
+        """Return how many numbers are kept in an area."""
         return len(self.read[area])
 
     def _traces(self, this: Pass | None) -> list[Trace]:
@@ -256,7 +256,7 @@ class _Read:
         return this
 
     def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Slot, bool], int]]:
-        """Return what a step writes and somebody reads, with the node it comes from."""
+        """Return what a step writes that is read elsewhere, with the node it comes from."""
         return [
             (target, node)
             for target, node in zip(trace.step.targets, trace.step.outputs, strict=True)
@@ -292,7 +292,7 @@ def _schedule(
     pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: HeldColumns | None = None,
     first_columns: Sequence[int] = (),
 ) -> Schedule:  # fmt: skip
-    """Put steps and what each call of them needs in order; of ``pair_calls`` body, place of results, columns."""
+    """Put steps and their calls in order; ``pair_calls`` give body, place of results, and columns."""
     read = _Read(rolled)
     tree, bodies = rolled.tree, len(rolled.links)
     varying = [rolled.groups[g].varying for g in rolled.group_of]
@@ -369,7 +369,7 @@ def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
 
 
 def _cleared(n_totals: int) -> BodyStep:
-    """Return the step that lets sums begin at zero."""
+    """Return the step that sets sums to zero."""
     step = BodyStep()
     for k in range(n_totals):
         step.store(Slot("work", TOTAL, k), step.graph.const(0.0))
@@ -377,7 +377,7 @@ def _cleared(n_totals: int) -> BodyStep:
 
 
 def _zero() -> BodyStep:
-    """Return the step that leaves the zero of entries that are zero by structure."""
+    """Return the step that leaves the zero of structurally zero entries."""
     step = BodyStep()
     step.store(Slot("out", OUT, 0), step.graph.const(0.0))
     return step

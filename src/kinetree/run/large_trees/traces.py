@@ -20,7 +20,7 @@ STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FI
 
 
 class Trace:
-    """One step being traced for one group, or (without a group) for the tree as a whole."""
+    """One step being traced for one group or (without a group) for the whole tree."""
 
     link: Link
 
@@ -31,18 +31,18 @@ class Trace:
             self.link = self._symbolic_link()
 
     def at(self, base: str, word: int, index: int) -> Node:
-        """Return a number found at a place."""
+        """Return a number at a place."""
         return Node(self.step.graph, self.step.source(Slot(base, word, index)))
 
     def found(self, base: str, word: int, first: int, template: Any) -> Any:
-        """Return a value like ``template`` whose numbers are found one after the other."""
+        """Return a value like ``template`` whose numbers are at consecutive places."""
         index = count(first)
         return rebuild(template, lambda _: self.at(base, word, next(index)), expand_zero=True)
 
     def fetched(self, origin: Trace, x: Node) -> Node:
-        """Return a number of the same body that an earlier pass made.
+        """Return a number of the same body that an earlier pass computed.
 
-        Where that had it from, or from the body's record.
+        It comes from where that pass got it, or from the body's record.
         """
         graph = origin.step.graph
         if graph.kinds[x.index] == INPUT:
@@ -52,9 +52,9 @@ class Trace:
         return self.at("work", RECORD, origin.kept("work", RECORD, x, self.bodies.record_size))
 
     def kept(self, base: str, word: int, x: Any, sizes: dict[int, int]) -> int:
-        """Return where a number is among those that are kept of each body.
+        """Return the place of a number among those that are kept for each body.
 
-        ``sizes`` says how many there are per group.
+        ``sizes`` is how many there are per group.
         """
         node = x.index if isinstance(x, Node) else self.step.graph.const(float(x))
         for (place, _), known in zip(self.step.targets, self.step.outputs, strict=True):
@@ -112,7 +112,7 @@ class Pass:
 
 @dataclass
 class PerBody:
-    """What a pass made for every body: one value per group, in terms of that pass's graphs."""
+    """What a pass computed for every body: one value per group, in terms of that pass's graphs."""
 
     bodies: GroupedTree
     made_in: Pass
@@ -126,7 +126,7 @@ class PerBody:
         return iter(())
 
     def value(self, trace: Trace) -> Any:
-        """Return the value in another pass: numbers are found where they came from or in the body's record."""
+        """Return the value in another pass: numbers come from where they came from there, or from the body's record."""
         value = self.values[trace.group]
         origin = self.made_in.traces[trace.group]
         if origin is trace:
@@ -149,14 +149,14 @@ class Laid:
     layout: str
     width: int = 1
     by_rows: bool = False
-    """Whether the first numbers of all come first."""
+    """Whether the first numbers of all joints come first."""
 
     def rows(self) -> Laid:
         """Return a matrix of columns of six numbers, by rows."""
         return replace(self, width=6, by_rows=True)
 
     def place(self, k: int, number: int) -> int:
-        """Return where a number of a body's freedom k is, seen from the body's share."""
+        """Return the place of a number of a body's freedom k, relative to the body's share."""
         return number * self.per_body.bodies.nv + k if self.by_rows else k * self.width + number
 
     def share(self, link: Link) -> int:
@@ -165,7 +165,7 @@ class Laid:
         return start if self.by_rows else start * self.width
 
     def blanks(self) -> list[int]:
-        """Return where the shares of freedoms begin that no body has."""
+        """Return where the shares of freedoms that no body has begin."""
         if not self.by_rows:
             return []
         rolled = self.per_body.bodies
@@ -181,7 +181,7 @@ class Shared:
     first: int
 
     def value(self, trace: Trace) -> Any:
-        """As the body at hand finds them."""
+        """Return the numbers as the current body finds them."""
         return trace.found("work", TOTAL, self.first, self.template)
 
 
@@ -190,7 +190,7 @@ class AtRest:
     """Rates that are zero."""
 
     def value(self, trace: Trace) -> list[float]:
-        """Return one per freedom of the body at hand."""
+        """Return one zero per freedom of the current body."""
         return [0.0] * trace.link.kind.nv
 
 
@@ -209,7 +209,7 @@ class InputColumn:
     layout: str
 
     def value(self, trace: Trace) -> Any:
-        """Return the numbers of the body at hand."""
+        """Return the numbers of the current body."""
         word = FIRST_INPUT + self.vector.index
         if self.layout == "wrench":
             return Force.of([trace.at("in", word, k) for k in range(6)])
@@ -218,24 +218,24 @@ class InputColumn:
 
 
 def constant(x: Any) -> float | None:
-    """Return the number, if it is one already."""
+    """Return the number, if it is already known."""
     if not isinstance(x, Node):
         return float(x)
     return float(x.graph.values[x.index]) if x.graph.kinds[x.index] == CONST else None
 
 
 def as_many(value: Any, size: int) -> list[Any]:
-    """Return a value's scalars, of which there must be as many for every body."""
+    """Return a value's scalars, of which every body must have the same number."""
     found = scalars(value)
     if len(found) != size:
-        raise UnsupportedError("this algorithm cannot be rolled into a loop: what bodies hand on differs in kind")
+        raise UnsupportedError("this algorithm cannot be rolled into a loop: bodies pass on different kinds of values")
     return found
 
 
 def value_of(column: Any, trace: Trace) -> Any:
-    """Return what a column holds for the body at hand."""
+    """Return what a column holds for the current body."""
     if isinstance(column, (PerBody, InputColumn, AtRest, Shared)):
         return column.value(trace)
     if isinstance(column, list) and all(x is None for x in column):
         return None
-    raise UnsupportedError("this algorithm cannot be rolled into a loop: it takes a body's data apart by itself")
+    raise UnsupportedError("this algorithm cannot be rolled into a loop: it decomposes a body's data itself")

@@ -5,12 +5,11 @@ once for every *group* of bodies that look alike (same joint, same structure of 
 root or not, tip or not), with what differs between the bodies as parameters.  The result
 is a schedule (:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
 
-What a step hands over stays in a work area: to the children and to the parent through
-pools whose places are reused as soon as they are free (for a chain they stay in the
-processor's nearest cache), and from one pass to a later one through each body's record.
-Sums over all bodies, and what the base receives, grow in places of their own; what is made
-of them is one last step.  Numbers that nobody reads in the end are not kept, and numbers
-that are the same constant for every body are not handed over.
+What a step passes on stays in a work area: to the children and to the parent through pools whose places are reused as
+soon as they are free (for a chain they stay in the processor's nearest cache), and from one pass to a later one through
+each body's record. Sums over all bodies, and what the base receives, accumulate in separate places; what is computed
+from them is one last step.  Numbers that are never read are not kept, and numbers that are the same constant for every
+body are not passed on.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         super().__init__(tree, marks)
         self.passes: list[Pass] = []
         self.last = Trace(self)
-        """What is made of sums over all bodies."""
+        """The step that computes from sums over all bodies."""
         self.n_totals = 0
 
     # what the algorithms call, see algorithms/tree_walk.py
@@ -66,13 +65,13 @@ class LoopedTree(LoopedBodies, TreeWalk):
         if isinstance(v, InputVector):
             return InputColumn(v, "v")
         if any(x != 0.0 for x in v):
-            raise UnsupportedError("this algorithm cannot be rolled into a loop: it has rates of its own")
+            raise UnsupportedError("this algorithm cannot be rolled into a loop: it introduces additional rates")
         return AtRest()
 
     def outward(self, step: Callable[..., Any], base: Any, *columns: Any) -> PerBody:
-        """From the base to the tips."""
+        """Return results per body, from the base to the tips."""
         carried = _Carried(base)
-        while True:  # until what seemed to be the same for every body is
+        while True:  # until what seemed to be the same for every body really is
             this = Pass(self, outward=True)
             values = []
             for trace, group in zip(this.traces, self.groups, strict=True):
@@ -87,7 +86,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return PerBody(self, this, values)
 
     def each(self, function: Callable[..., Any], *columns: Any) -> PerBody:
-        """Return every body by itself: done within the last pass."""
+        """Return something for every body alone: computed within the last pass."""
         if not self.passes:
             self.passes.append(Pass(self, outward=True))
         this = self.passes[-1]
@@ -95,7 +94,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return PerBody(self, this, values)
 
     def inward(self, step: Callable[..., Any], own: PerBody, *columns: Any) -> tuple[PerBody, Any]:
-        """From the tips to the base."""
+        """Return results per body, from the tips to the base."""
         this = Pass(self, outward=False)
         self.passes.append(this)
         values: dict[int, Any] = {}
@@ -104,7 +103,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         for trace in sorted(this.traces, key=lambda t: self.groups[t.group].has_children):
             group = self.groups[trace.group]
             total = value_of(own, trace)
-            if group.has_children:  # who has nothing of its own finds what tips handed on
+            if group.has_children:  # bodies without values find what tips passed on
                 arrived = trace.found("work", OWN_SUM, 0, handed if total is None else total)
                 total = arrived if total is None else _add(total, arrived)
             values[trace.group], handed = step(trace.link, total, *(value_of(c, trace) for c in columns))
@@ -129,7 +128,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return self.last.found("work", TOTAL, first, template)
 
     def everywhere(self, value: Any) -> Shared:
-        """Return what was made of sums over all bodies so far, for further steps of every body."""
+        """Return what was computed from sums over all bodies so far, for further steps of every body."""
         made, first = self.last, self.n_totals
         for k, x in enumerate(scalars(value)):
             made.put("work", TOTAL, first + k, x)
@@ -143,7 +142,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return Laid(per_body, "v")
 
     def path_to(self, body: int) -> LoopedTree:
-        """Leave out all bodies that do not carry this one."""
+        """Return the tree without bodies that do not carry this one."""
         if self.passes or not isinstance(self.tree, Model):
             raise UnsupportedError("this algorithm cannot be rolled into a loop: it walks more than one path")
         self.tree = Path(self.tree, body)
@@ -176,7 +175,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
     def pairs(
         self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **columns: PerBody
     ) -> list[PairedMatrix]:
-        """Look at each body with each of those that carry it: what they need of one another goes into a table."""
+        """Return matrices of each body with each of those that carry it: what they exchange goes into a table."""
         names = list(columns)
 
         def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:
@@ -191,7 +190,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
     def body_columns(
         self, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Any], **columns: PerBody
     ) -> list[PairedMatrix]:
-        """Look at each body with its own joint and each of those that carry it."""
+        """Return a matrix of each body with its own joint and each of those that carry it."""
         names, coupling = list(columns), Coupling(felt, take, felt)
 
         def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:
@@ -204,16 +203,15 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return found.matrices
 
     def on_demand(self) -> LoopedTree:
-        """Return a loop has one order only."""
+        """Return this tree: a loop has only one order."""
         return self
 
 
 class _Carried:
     """What children see of their parent: only the fields they look at are kept.
 
-    A number that the base has and every body hands on unchanged (the velocities of a robot at
-    rest, two of three directions in a plane) stays a constant: each is taken for one until some
-    body proves otherwise.
+    A number that the base has and every body passes on unchanged (the velocities of a robot at rest, two of three
+    directions in a plane) stays a constant: each is assumed to be one until some body proves otherwise.
     """
 
     def __init__(self, base: Any) -> None:
@@ -242,7 +240,7 @@ class _Carried:
             yield from enumerate(as_many(_field(value, key), size), start)
 
     def settled(self, values: Iterable[Any]) -> bool:
-        """Return whether all that was taken for constant is; what is not will not be again."""
+        """Return whether everything assumed constant is; what is not will not be assumed so again."""
         right = True
         for value in values:
             for k, x in self._numbers(value):
@@ -252,7 +250,7 @@ class _Carried:
         return right
 
     def store(self, trace: Trace, value: Any) -> None:
-        """Keep what children asked for."""
+        """Keep what children read."""
         for k, x in self._numbers(value):
             if self.constants[k] is None:
                 trace.put("work", OWN_POOL, k, x)

@@ -151,7 +151,7 @@ def test_what_follows_is_matlabs_or_an_error(tmp_path, appended, expected):
         ("y = load('/etc/passwd');", 2, "no other is searched"),
         ("while 1\n y = 1;\nend", "[23]", "more than 2000 steps"),
         ("y = f(x);", 1, "more than 40 nested calls"),
-        ("y = zeros(1e9);", 2, "a size must be a whole number|entries, more than"),
+        ("y = zeros(1e9);", 2, "a size must be a whole number|entries is too large"),
         ("y = sqrt(-x);", 2, r"sqrt\(\): its result is complex"),
         ("y = [1 0; 0 0]\\[1; 2];", 2, "singular equations"),
         ("error('my own words');", 2, "the file's own error: my own words"),

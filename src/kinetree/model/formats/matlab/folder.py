@@ -114,7 +114,7 @@ class MatlabFolder:
         arguments : sequence
             Scalars of any kind, or lists of scalars, which are columns.
         outputs : int
-            How many are asked for.
+            How many are requested.
         hosts : mapping of str to callable, optional
             Functions in place of others.
         """

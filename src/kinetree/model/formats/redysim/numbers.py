@@ -1,4 +1,4 @@
-"""The variables that a file of ReDySim leaves behind, asked for by name."""
+"""The variables that a ReDySim file leaves behind, by name."""
 
 from __future__ import annotations
 
