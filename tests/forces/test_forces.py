@@ -339,7 +339,7 @@ def test_springs_dampers_and_servos_against_mujoco(tmp_path):
         (lambda: F.Push("cart", axes="moon"), "no kind of axes named 'moon'"),
         (lambda: F.Motor("rail", 1.0), "needs its stall_torque and no_load_speed"),
         (lambda: F.Motor("rail", 1.0, no_load_speed=9.0), "needs its stall_torque and no_load_speed"),
-        (lambda: F.Motor("rail", 12.0, 1.0, 9.0), "signal is a part of the full voltage, between -1 and 1, not 12"),
+        (lambda: F.Motor("rail", 12.0, 1.0, 9.0), "signal is a fraction of the full voltage, between -1 and 1, not 12"),
         (lambda: F.Motor("rail", 1.0, 1.0, 9.0, efficiency=85), "between 0 and 1, not 85.0: 0.85 for 85 %"),
         (lambda: F.Motor("rail", 1.0, 1.0, 9.0, ratio=0), "ratio is how often"),
         (lambda: F.Motor("rail", 1.0, 1.0, 9.0, friction_speed=0), "friction_speed must be above 0"),
