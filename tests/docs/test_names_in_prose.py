@@ -41,7 +41,7 @@ VARIABLES = {
     "Accumulator": "sums", "ActuatorRequirements": "need", "Band": "band", "BaseParameters": "base found",
     "BlockMatrix": "matrix", "Builder": "b", "ConstraintForces": "forces", "Denoc": "denoc",
     "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FileBuilder": "builder",
-    "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
+    "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
     "Mechanism": "robot mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Platform": "platform tip top", "Record": "record",
     "Result": "result", "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report",

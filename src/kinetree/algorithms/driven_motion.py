@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..model.tree import BASE, Model
-from ..spatial import Force, Scalar, Vec3, arctan2, sqrt
+from ..spatial import Force, Scalar, Vec3, arctan2, cos, sin, sqrt
 from . import constrained, constraints, kinematics, newton_euler, tendons
 from .passes import Scalars
 
@@ -121,6 +121,32 @@ class PointMotion(NamedTuple):
         return list(pose.rotate(spatial.linear + spatial.angular.cross(offset) + velocity.angular.cross(speed)))
 
 
+class JointPlace(NamedTuple):
+    """Where a joint, cut or uncut, is in the world, wherever its numbers put it; or a point beside it."""
+
+    joint: str
+    beside: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Along world axes."""
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        tree, at = state.tree, Vec3(0.0, 0.0, 0.0)
+        for loop in tree.loops:
+            if loop.name == self.joint:
+                pose = loop.placement.spatial()
+                pose = pose if loop.predecessor == BASE else state.posed[loop.predecessor].pose @ pose
+                return list(pose.point(at) + Vec3(*self.beside))
+        return list(state.posed[tree.joint_index[self.joint]].pose.point(at) + Vec3(*self.beside))
+
+
+class DriveQuality(NamedTuple):
+    """How well the drives decide all else: 0 at dead points, 1 at best."""
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        return [state.quality]
+
+
 class Direction(NamedTuple):
     """The direction of an axis of a body or frame in the world: a unit vector."""
 
@@ -132,12 +158,39 @@ class Direction(NamedTuple):
         return list(kinematics.of_frame(state.tree, self.frame, state.posed)[2].rotate(Vec3(*self.axis)))
 
 
+class JointTurn(NamedTuple):
+    """Cosine and sine of a coordinate."""
+
+    entry: int
+    """Of q."""
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        return [cos(state.q[self.entry]), sin(state.q[self.entry])]
+
+
+class LineDirection(NamedTuple):
+    """Where the line from one point to another points to in a plane: cosine and sine from its first axis on."""
+
+    first: PointMotion
+    second: PointMotion
+    right: tuple[float, float, float]
+    up: tuple[float, float, float]
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        way = Vec3(*self.second(state)) - Vec3(*self.first(state))
+        x, y = way.dot(Vec3(*self.right)), way.dot(Vec3(*self.up))
+        size = sqrt(x * x + y * y)
+        return [x / size, y / size]
+
+
 class Angle(NamedTuple):
     """The angle at a point between two others, from 0 to pi: the transmission angle between coupler and follower."""
 
-    first: PointMotion
-    vertex: PointMotion
-    second: PointMotion
+    first: PointMotion | JointPlace
+    vertex: PointMotion | JointPlace
+    second: PointMotion | JointPlace
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
         """Return its value."""
@@ -184,4 +237,7 @@ class ShakingWrench(NamedTuple):
         return total
 
 
-Measure = MotionVector | PointMotion | Direction | Angle | JointWrench | ShakingWrench
+Measure = (
+    MotionVector | PointMotion | JointPlace | DriveQuality | Direction | JointTurn | LineDirection | Angle | JointWrench
+    | ShakingWrench
+)  # fmt: skip

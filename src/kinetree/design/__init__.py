@@ -1,4 +1,11 @@
-"""Design of mechanisms: properties of linkages, cams, and the search for dimensions."""
+"""Design of mechanisms: properties of linkages, cams, and the search for dimensions.
+
+The module can be called: ``kt.design(mechanism, free=..., wanted=...)`` is :func:`kinetree.design.design`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from ..lazy_names import LazyNames
 
@@ -6,3 +13,14 @@ _NAMES = LazyNames(__name__)
 
 __all__ = _NAMES.all
 __getattr__, __dir__ = _NAMES.get, _NAMES.dir
+
+
+class DesignModule(ModuleType):
+    """A module that is also a function, so that ``kt.design`` is both the place and the deed."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """See :func:`design`."""
+        return self.design(*args, **options)
+
+
+sys.modules[__name__].__class__ = DesignModule

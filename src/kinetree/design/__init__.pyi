@@ -5,6 +5,21 @@ from .circuits import circuit as circuit
 from .circuits import dead_points as dead_points
 from .circuits import quick_return as quick_return
 from .circuits import turn as turn
+from .found import FoundDesign as FoundDesign
+from .goals import ConditionNumber as ConditionNumber
+from .goals import Dwell as Dwell
+from .goals import Energy as Energy
+from .goals import Function as Function
+from .goals import NaturalFrequency as NaturalFrequency
+from .goals import Path as Path
+from .goals import PinForce as PinForce
+from .goals import Pose as Pose
+from .goals import Reach as Reach
+from .goals import ShakingForce as ShakingForce
+from .goals import ShakingMoment as ShakingMoment
+from .goals import Torque as Torque
+from .goals import TransmissionAngle as TransmissionAngle
+from .goals import straight_line as straight_line
 from .linkage_report import LinkageReport as LinkageReport
 from .linkage_report import cognates as cognates
 from .linkage_report import report as report
@@ -16,3 +31,4 @@ from .planar import instant_centers as instant_centers
 from .planar import mechanical_advantage as mechanical_advantage
 from .planar import path_curvature as path_curvature
 from .planar import transmission_angle as transmission_angle
+from .search import design as design

@@ -14,7 +14,7 @@ from ..errors import OptionError, ShapeError, UnsupportedError
 from ..run.evaluator import Evaluator
 from ..run.given_joints import GivenAtJoints
 from ..run.parameters import Place
-from ..spatial.arrays import as_array
+from ..spatial.arrays import as_array, batch_shape
 from . import coordinates
 from .coordinates import ByName
 from .moved_designs import MovedDesigns, Points
@@ -170,21 +170,24 @@ class Loops:
         known, named = self.choice.coordinates, self.choice.independent()
         n = len(named)
         samples = [np.atleast_2d(coordinates.by_name(x, named, name)) for name, x in (("q", q), ("v", v), ("a", a))]
-        longest = max(len(x) for x in samples)
-        samples = [np.broadcast_to(x, (longest, n)) if len(x) == 1 else x for x in samples]
-        if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
+        try:
+            samples = list(np.broadcast_arrays(*samples))
+        except ValueError:
             shown = ", ".join(f"{name} {x.shape}" for name, x in zip("qva", samples, strict=True))
             raise ShapeError(
                 f"samples of the independent freedoms are arrays (T, {n}) with the same T for all; got {shown}"
-            )
-        nq = self.model.nq
+            ) from None
+        nq, batch = self.model.nq, {"parameters": (given.numbers, 1), "q": (samples[0], 2)}
         guess = self.closing.assembled() if q_guess is None else as_array(q_guess, (nq,), "q_guess")
-        start = self.closing.close(guess, limits=False)
-        if start.ndim != 1:
-            raise ShapeError(f"q_guess is one configuration, shape ({nq},), not {start.shape}")
+        if guess.ndim > 1:  # of the designs themselves, which only their own numbers close
+            start = guess
+            batch["q_guess"] = (start, 1)
+        else:
+            start = self.closing.close(guess, limits=False)
+        batch_shape(**batch)
         if given.places not in self._varied:
             self._varied[given.places] = VariedMechanism(self.evaluator, known, given.places, self.evaluator.cpu)
-        moved = self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)
+        moved = self._varied[given.places].run(np.stack(samples, axis=-2), given.numbers, start, threads)
         return moved.with_points(points) if points else moved
 
     @cached_property

@@ -153,15 +153,19 @@ class VariedMechanism:
     # ---------------------------------------------------------------- running
 
     def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
-        """Move all designs (..., p) along samples of the independent freedoms, (T, 3, n), from a closed configuration.
+        """Move all designs (..., p) along samples of the independent freedoms, (..., T, 3, n), from where they start.
 
-        That configuration belongs to the mechanism as it is drawn.
+        That is one configuration of the mechanism as it is drawn, (nq,), or one of each design itself, (..., nq).
         """
-        batch, numbers = numbers.shape[:-1], numbers.reshape(-1, numbers.shape[-1])
-        nv, samples = self.model.nv, len(given)
-        went = self._followed(start, given[:, 0], numbers, threads)
-        q = went.q[:, LITTLE_BY_LITTLE:].reshape(-1, self.model.nq)
-        rate, second = (np.tile(given[:, i], (len(numbers), 1)) for i in (1, 2))
+        batch = np.broadcast_shapes(numbers.shape[:-1], given.shape[:-3], start.shape[:-1])
+        samples, n, nv, nq = given.shape[-3], given.shape[-1], self.model.nv, self.model.nq
+        numbers = np.broadcast_to(numbers, (*batch, numbers.shape[-1])).reshape(-1, numbers.shape[-1])
+        given = np.broadcast_to(given, (*batch, *given.shape[-3:])).reshape(-1, samples, 3, n)
+        own = start.ndim > 1
+        start = np.broadcast_to(start, (*batch, nq)).reshape(-1, nq)
+        went = self._followed(start, given[:, :, 0], numbers, own, threads)
+        q = went.q[:, LITTLE_BY_LITTLE:].reshape(-1, nq)
+        position, rate, second = (given[:, :, i].reshape(-1, n) for i in range(3))
         every = {"rate": rate, "second": second, "numbers": np.repeat(numbers, samples, axis=0)}
         found = self._moving({"q": q, **every}, threads)
         usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
@@ -170,28 +174,34 @@ class VariedMechanism:
         ends = np.where(led > 0, usable.sum(axis=-1), -1).reshape(batch)
         usable = usable.reshape(-1, 1)
         parts = (q, *(found[:, k * nv : (k + 1) * nv] for k in range(3)))
-        every["position"] = np.tile(given[:, 0], (len(numbers), 1))
+        every["position"] = position
         of_samples = {name: x.reshape(*batch, samples, x.shape[-1]) for name, x in every.items()}
         q, v, a, tau = (np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts)
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
-    def _followed(self, start: Array, path: Array, numbers: Array, threads: int) -> Followed:
-        """Lead designs (L, p) from the drawn one to a path (T, n) of the independent freedoms, and along it.
+    def _followed(self, start: Array, path: Array, numbers: Array, own: bool, threads: int) -> Followed:
+        """Lead designs (L, p) to paths (L, T, n) of the independent freedoms, and along them.
 
-        Goals are the positions of these freedoms, then the numbers of a design.
+        They come from configurations (L, nq) of the mechanism that is drawn, or from those of their own.  Goals are the
+        positions of these freedoms, then the numbers of a design.
         """
-        n, order, kernel = len(self.entries), self._order, self._closing
+        n, order, kernel, count = len(self.entries), self._order, self._closing, LITTLE_BY_LITTLE + path.shape[1]
         drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
-        begin, shares = self._turned(start, path[0])[self.entries], np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)
-        leading = begin + shares[:-1, None] * (path[0] - begin)
-        positions = np.concatenate([leading, path])
-        changed = np.concatenate([shares[:-1], np.ones(len(path))])
+        first = self._turned(start, path[:, 0])
+        begin, shares = first[:, self.entries], np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)[:-1]
+        changed = np.concatenate([shares if not own else np.ones_like(shares), np.ones(path.shape[1])])
 
         def goals(paths: Array, points: Array, width: int) -> Array:
-            every = np.minimum(points[:, None] + np.arange(width), len(positions) - 1)
-            own = drawn + changed[every][..., None] * (numbers[paths] - drawn)[:, None]
-            found = np.concatenate([positions[every], own], axis=-1)
-            found[points[:, None] + np.arange(width) >= len(positions)] = np.nan
+            wanted = points[:, None] + np.arange(width)
+            every = np.minimum(wanted, count - 1)
+            share = np.append(shares, np.ones(path.shape[1]))[every][..., None]
+            there = path[paths[:, None], np.maximum(every - LITTLE_BY_LITTLE, 0)]
+            here = begin[paths][:, None]
+            numbers_there = drawn + changed[every][..., None] * (numbers[paths] - drawn)[:, None]
+            found = np.concatenate(
+                [np.where(share < 1.0, here + share * (there - here), there), numbers_there], axis=-1
+            )
+            found[wanted >= count] = np.nan
             return found
 
         def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
@@ -202,17 +212,16 @@ class VariedMechanism:
             lambda q, way, wanted: kernel.predicted(q, way, wanted[:, n:]),
             lambda q, there, way, wanted: kernel.follows(q, there, way, wanted[:, n:]),
         )  # fmt: skip
-        first = np.repeat(self._placed(start[None], begin), len(numbers), axis=0)
         first[~np.isfinite(numbers).all(axis=-1)] = np.nan
-        return problem.follow(len(positions), first, True)
+        return problem.follow(count, first, True)
 
     def _turned(self, q: Array, position: Array) -> Array:
-        """Return a configuration whose hinges among the independent freedoms are within half a turn of a position."""
+        """Return configurations whose hinges among the independent freedoms are within half a turn of positions."""
         q = q.copy()
         hinges = {joint.q_slice.start for joint in PositionLimits(self.model).idle_turns}
-        for i, x in zip(self.entries, position, strict=True):
+        for k, i in enumerate(self.entries):
             if i in hinges:
-                q[i] += 2.0 * np.pi * np.round((x - q[i]) / (2.0 * np.pi))
+                q[:, i] += 2.0 * np.pi * np.round((position[:, k] - q[:, i]) / (2.0 * np.pi))
         return q
 
     @cached_property

@@ -283,17 +283,18 @@ class LoopMethods(ExplainsArguments):
 
         Parameters
         ----------
-        q, v, a : array_like, shape (T, freedoms), or mapping from freedom to samples (T,)
-            Samples of the independent freedoms, in the order of :meth:`independent` or by name.  If they are far
-            apart, designs are moved from one to the next in steps that keep them on their branch.
+        q, v, a : array_like, shape (..., T, freedoms), or mapping from freedom to samples (..., T)
+            Samples of the independent freedoms, in the order of :meth:`independent` or by name, the same for all
+            designs or others for each.  If they are far apart, designs are moved from one to the next in steps that
+            keep them on their branch.
         parameters : mapping, optional
             What varies, as for :meth:`kinetree.Robot.inverse_dynamics`, with a batch in front; by default the mechanism
             itself:
             ``{"joints": {"knee": {"position": places}}}``,
             ``{"loops": {"pin": {"position": places, "seat": seats}}}``, ``{"bodies": {"coupler": {"mass": masses}}}``.
-        q_guess : array_like, shape (nq,), optional
+        q_guess : array_like, shape (nq,) or (..., nq), optional
             A configuration of the mechanism itself, on the desired branch, from which all designs are moved to the
-            first sample.  :meth:`assembled` by default.
+            first sample; with a batch in front, closed configurations of the designs.  :meth:`assembled` by default.
         points : str, sequence of str, or mapping from name to (frame, point), optional
             Bodies or frames whose paths to compute, or points in their coordinates: the coupler curves.
         threads : int

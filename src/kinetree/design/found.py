@@ -1,0 +1,229 @@
+"""What a search for a design has found: the mechanism, what changed, what is met and what is in the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import OptionError
+from ..io.pictures import drawing
+from ..robot.robot import Robot
+from ..spatial.arrays import Array
+from .pictures import before_and_after
+from .pictures import front as front_picture
+from .precision import Met, PrecisionPoints
+from .problem import DesignProblem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AT_BOUND = 1e-6
+"""Numbers within this part of their range from a bound are at it."""
+
+CLOSE = 2e-3
+"""Limits that are met within this part are active; exceeded by more, they are missed."""
+
+
+class ChangedNumber(NamedTuple):
+    """A free number before and after, in the unit of the drawing, with its bounds."""
+
+    name: str
+    before: float
+    after: float
+    unit: str
+    low: float
+    high: float
+    at: str
+    """``"low"`` or ``"high"`` where it is at a bound."""
+
+
+class GoalRow(NamedTuple):
+    """A goal or limit: what it was, and what it is now, in SI."""
+
+    label: str
+    before: float
+    after: float
+    unit: str
+    wanted: str
+    """``"smaller"``, ``"larger"``, ``"at most"`` or ``"at least"``."""
+    bound: float | None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether a limit holds."""
+        if self.bound is None:
+            return True
+        slack = CLOSE * abs(self.bound) + (1e-6 if self.bound == 0.0 else 0.0)
+        return self.after <= self.bound + slack if self.wanted == "at most" else self.after >= self.bound - slack
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a limit is in the way."""
+        return self.bound is not None and self.bound != 0.0 and abs(self.after - self.bound) <= CLOSE * abs(self.bound)
+
+
+@dataclass(frozen=True)
+class FoundDesign:
+    """What :func:`kinetree.design` has found.  Print it for a report.
+
+    Attributes
+    ----------
+    unknowns : ndarray, shape (n,)
+        The free numbers, in SI.
+    goals : tuple of GoalRow
+        Goals and limits, before and after.
+    notes : tuple of str
+        What else there is to say: defects, numbers that nothing depends on.
+    """
+
+    of: DesignProblem = field(repr=False)
+    unknowns: Array
+    goals: tuple[GoalRow, ...]
+    notes: tuple[str, ...]
+    met: Met | None = field(default=None, repr=False)
+    points: PrecisionPoints | None = field(default=None, repr=False)
+    more: tuple[tuple[Met, str], ...] = field(default=(), repr=False)
+    front: tuple[FoundDesign, ...] = field(default=(), repr=False)
+    """Designs between the best of two goals, where ``pareto`` was asked for."""
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The mechanism; a linkage is drawn at the first of the points that it meets, where it can be."""
+        return self.of.free.built(self.unknowns)
+
+    @property
+    def before(self) -> Robot:
+        """The mechanism that the search began with."""
+        return self.of.robot
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The free numbers by name, in SI."""
+        return dict(zip(self.of.free.names, self.unknowns.tolist(), strict=True))
+
+    @property
+    def q(self) -> Array | None:
+        """Configurations at the points to be met, (N, nq)."""
+        return None if self.met is None else self.met.q
+
+    @property
+    def miss(self) -> Array | None:
+        """By how much each of the points is missed, (N,), in meters."""
+        return None if self.met is None else self.met.miss
+
+    @property
+    def solved(self) -> bool:
+        """Whether all points are met, without defects, and all limits hold."""
+        return not self.defect and all(row.is_met for row in self.goals) and not self._stops
+
+    @property
+    def defect(self) -> str:
+        """What is wrong between the points, in words; empty where nothing is."""
+        if self.met is None or self.points is None:
+            return ""
+        return self.points.defects(Met(*(x[None] for x in (self.met.u, self.met.q, self.met.miss, self.met.cost))))[0]
+
+    @property
+    def assemblies(self) -> tuple[tuple[int, ...], ...]:
+        """Points that are met in one assembly, by their numbers: all in one where there is no defect."""
+        if self.met is None or self.points is None:
+            return ()
+        return self.points.assemblies(self.met)
+
+    @property
+    def _stops(self) -> bool:
+        return any(np.isnan(row.after) for row in self.goals)
+
+    @property
+    def others(self) -> tuple[FoundDesign, ...]:
+        """Further designs that meet the same points; each says what is wrong with it."""
+        made = []
+        for met, wrong in self.more:
+            note = (wrong,) if wrong else ()
+            made.append(FoundDesign(self.of, met.u, (), note, met, self.points))
+        return tuple(made)
+
+    @property
+    def table(self) -> tuple[ChangedNumber, ...]:
+        """What changed: every free number, before and after."""
+        free, rows = self.of.free, []
+        for k, (name, unit) in enumerate(zip(free.names, free.units, strict=True)):
+            four = [free.start[k], self.unknowns[k], free.low[k], free.high[k]]
+            (before, word), (after, _), (low, _), (high, _) = (free.shown(float(x), unit) for x in four)
+            span = free.high[k] - free.low[k]
+            at = (
+                "low"
+                if four[1] - four[2] <= AT_BOUND * span
+                else "high"
+                if four[3] - four[1] <= AT_BOUND * span
+                else ""
+            )
+            rows.append(ChangedNumber(name, before, after, word, low, high, at))
+        return tuple(rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism as a file, as :meth:`kinetree.Robot.save` does."""
+        self.robot.save(path)
+
+    # ---------------------------------------------------------------- words
+
+    def __str__(self) -> str:
+        free = self.of.free
+        title = f"design of {self.before.name}: " + ("all that was asked is met" if self.solved else "not all is met")
+        lines = [title, ""]
+        for row in self.goals:
+            lines.append(f"  {self._said(row)}")
+        lines += ["", f"  {'number':24}{'before':>12}{'after':>12}"]
+        for one in self.table:
+            at = f"   at its {'lower' if one.at == 'low' else 'upper'} bound" if one.at else ""
+            lines.append(f"  {one.name:24}{one.before:12.6g}{one.after:12.6g} {one.unit}{at}")
+        active = [
+            f"{row.label} {row.wanted} {_shown(free, row.bound, row.unit)}" for row in self.goals if row.is_active
+        ]
+        active += [f"{one.name} at its {one.at} bound" for one in self.table if one.at]
+        if active:
+            lines += ["", f"  active: {'; '.join(active)}"]
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.more:
+            good = sum(not wrong for _, wrong in self.more)
+            lines.append(
+                f"  {len(self.more)} other designs meet the points, {good} of them without defects: see .others"
+            )
+        return "\n".join(lines)
+
+    def _said(self, row: GoalRow) -> str:
+        free = self.of.free
+        after = _shown(free, row.after, row.unit)
+        if row.bound is None:
+            share = f" ({row.after / row.before - 1.0:+.1%})" if np.isfinite(row.before) and row.before else ""
+            return f"{row.label}: {after}, before {_shown(free, row.before, row.unit)}{share}"
+        if row.bound == 0.0:
+            return f"{row.label} {after}"
+        wanted = f"{row.label}: {after}, wanted {row.wanted} {_shown(free, row.bound, row.unit)}"
+        return wanted if row.is_met else f"{wanted}: MISSED by {_shown(free, abs(row.after - row.bound), row.unit)}"
+
+    # ---------------------------------------------------------------- pictures
+
+    def plot(self, file: str | os.PathLike[str] | None = None, path: str | Sequence[str] = ()) -> Figure:
+        """Draw the mechanism before and after, with paths of points and the points to be met."""
+        with drawing((9.0, 4.2), file) as figure:
+            before_and_after(figure, self, [path] if isinstance(path, str) else list(path))
+        return figure
+
+    def plot_front(self, file: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the two goals of all designs of :attr:`front` against one another."""
+        if not self.front:
+            raise OptionError("there is no front: ask for one with two goals, kt.design(..., pareto=10)")
+        with drawing((6.0, 4.2), file) as figure:
+            front_picture(figure, self.front)
+        return figure
+
+
+def _shown(free: Any, value: float | None, unit: str) -> str:
+    number, word = free.shown(float(value if value is not None else np.nan), unit)
+    return f"{number:.6g} {word}".strip()

@@ -1,0 +1,629 @@
+"""What is wanted of a mechanism: points to be met, and numbers of its motion to be made small or large.
+
+Each is a goal, or with a bound a limit: ``TransmissionAngle(at="B") >= "40 deg"``.  Numbers of a motion come from
+what is measured at its samples; their slopes go back to the samples by hand, and from there by exact derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.driven_motion import (
+    Angle,
+    Direction,
+    JointPlace,
+    JointWrench,
+    Measure,
+    MotionVector,
+    PointMotion,
+    ShakingWrench,
+)  # fmt: skip
+from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..io.units import in_si
+from ..spatial.arrays import Array
+from .planar import PlanarMechanism
+
+if TYPE_CHECKING:
+    from .problem import DesignProblem, DrivenSamples
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """A goal that must be at least ``low`` and at most ``high``."""
+
+    goal: DesignGoal
+    low: Any = None
+    high: Any = None
+
+
+class DesignGoal:
+    """Something wanted: small, or large where larger is better; with a bound, a limit."""
+
+    unit: ClassVar[str] = ""
+    larger: ClassVar[bool] = False
+    weight: float
+
+    def at_least(self, low: float | str) -> Limit:
+        """Return this as a limit, the same as ``goal >= low``."""
+        return Limit(self, low=low)
+
+    def at_most(self, high: float | str) -> Limit:
+        """Return this as a limit, the same as ``goal <= high``."""
+        return Limit(self, high=high)
+
+    __ge__, __le__ = at_least, at_most
+
+    def __rmul__(self, weight: float) -> Self:
+        return replace(self, weight=self.weight * float(weight))  # type: ignore[type-var]
+
+    @property
+    def label(self) -> str:
+        """What it is called in reports."""
+        raise NotImplementedError
+
+
+# ---------------------------------------------------------------- numbers of a motion
+
+
+class MotionGoal(DesignGoal):
+    """A number of a motion."""
+
+    def drives(self, motion: DrivenSamples) -> Array | None:
+        """Return drives of its own, (T, 3, n); None for those of the motion."""
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return what it needs at each sample."""
+        raise NotImplementedError
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return the number, (...), and its slopes by the measures x, (..., T, m).
+
+        A maximum is smooth, the more so the less ``sharp``; the true one without that.
+        """
+        raise NotImplementedError
+
+
+def extreme(s: Array, sharp: float | None, sign: float = 1.0) -> tuple[Array, Array]:
+    """Return maxima, or minima for sign -1, over the last axis, smooth unless sharp is None, and their slopes."""
+    top = (sign * s).max(axis=-1, keepdims=True)
+    if sharp is None:
+        weights = (sign * s == top).astype(float)
+        weights /= weights.sum(axis=-1, keepdims=True)
+        return sign * top[..., 0], weights
+    largest = np.abs(s).argmax(axis=-1)[..., None]
+    scale = np.maximum(np.abs(np.take_along_axis(s, largest, axis=-1)), TINY) / sharp
+    aside = (sign * s - top) / scale
+    weights = np.exp(aside)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = weights / total
+    by_scale = np.log(total) - (weights * aside).sum(axis=-1, keepdims=True)  # which follows the largest
+    own = np.take_along_axis(weights, largest, axis=-1)
+    own += by_scale * sign * np.sign(np.take_along_axis(s, largest, axis=-1)) / sharp
+    np.put_along_axis(weights, largest, own, axis=-1)
+    return sign * (top + scale * np.log(total))[..., 0], weights
+
+
+def _length(x: Array) -> tuple[Array, Array]:
+    """Return lengths of vectors, and unit vectors."""
+    size = np.sqrt((x * x).sum(axis=-1))
+    return size, x / np.maximum(size, TINY)[..., None]
+
+
+def reduced(kind: str, s: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+    """Return the peak, rms or mean of sizes (..., T) over a motion, and its slopes."""
+    if kind == "peak":
+        return extreme(s, sharp)
+    share = of.motion.shares
+    if kind == "mean":
+        return (share * s).sum(axis=-1), np.broadcast_to(share, s.shape)
+    value = np.sqrt((share * s * s).sum(axis=-1))
+    return value, share * s / np.maximum(value, TINY)[..., None]
+
+
+def _kind(kind: str) -> str:
+    if kind not in ("peak", "rms", "mean"):
+        raise UnknownNameError("kind of a goal", kind, ("peak", "rms", "mean"))
+    return kind
+
+
+@dataclass(frozen=True, eq=False)
+class Torque(MotionGoal):
+    """Torque or force of a drive over the motion: its ``"peak"``, ``"rms"`` or ``"mean"`` absolute value.
+
+    Parameters
+    ----------
+    drive : str, optional
+        A joint; without it the largest of all drives counts.
+    kind : {"peak", "rms", "mean"}
+    """
+
+    drive: str | None = None
+    kind: str = "peak"
+    weight: float = 1.0
+    unit: ClassVar[str] = "N m"
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"{_kind(self.kind)} torque" + (f" of {self.drive}" if self.drive else "")
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return the forces of all freedoms."""
+        return (MotionVector("tau"),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        which = [of.drive(self.drive)] if self.drive else list(of.independent)
+        tau, slopes = x[..., which], np.zeros_like(x)
+        each = [reduced(self.kind, np.abs(tau[..., j]), of, sharp) for j in range(len(which))]
+        value, share = extreme(np.stack([one for one, _ in each], axis=-1), sharp)
+        for j, k in enumerate(which):
+            slopes[..., k] = share[..., j, None] * each[j][1] * np.sign(tau[..., j])
+        return value, slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Energy(MotionGoal):
+    """Work that the drives do over the motion, which is a turn by default; what flows back is lost.
+
+    Parameters
+    ----------
+    recovered : float
+        The share of what flows back that is not lost, 0 to 1.
+    """
+
+    recovered: float = 0.0
+    weight: float = 1.0
+    unit: ClassVar[str] = "J"
+    label: ClassVar[str] = "energy"  # type: ignore[assignment]
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return forces and rates of all freedoms."""
+        return MotionVector("tau"), MotionVector("v")
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        which, nv = list(of.independent), of.robot.nv
+        tau, v = x[..., which], x[..., [nv + k for k in which]]
+        power = tau * v
+        used = np.where(power > 0.0, 1.0, self.recovered) * (of.motion.shares * of.motion.duration)[:, None]
+        slopes = np.zeros_like(x)
+        slopes[..., which], slopes[..., [nv + k for k in which]] = used * v, used * tau
+        return (used * power).sum(axis=(-1, -2)), slopes
+
+
+@dataclass(frozen=True, eq=False)
+class PinForce(MotionGoal):
+    """Force that a pin, slide or bearing carries over the motion.
+
+    Parameters
+    ----------
+    joint : str
+    kind : {"peak", "rms", "mean"}
+    """
+
+    joint: str
+    kind: str = "peak"
+    weight: float = 1.0
+    unit: ClassVar[str] = "N"
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"{_kind(self.kind)} force at {self.joint}"
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return the wrench at the joint."""
+        names = [*of.model.joint_index, *(loop.name for loop in of.model.loops)]
+        if self.joint not in names:
+            raise UnknownNameError("joint", self.joint, names)
+        return (JointWrench(self.joint),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        return _of_vector(self.kind, x, slice(3, 6), of, sharp)
+
+
+@dataclass(frozen=True, eq=False)
+class ShakingForce(MotionGoal):
+    """Force of the motion on the ground, without the weight.
+
+    Parameters
+    ----------
+    kind : {"rms", "peak", "mean"}
+    """
+
+    kind: str = "rms"
+    weight: float = 1.0
+    unit: ClassVar[str] = "N"
+    part: ClassVar[slice] = slice(3, 6)
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"{_kind(self.kind)} shaking {'force' if self.unit == 'N' else 'moment'}"
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return the wrench on the ground."""
+        return (ShakingWrench(),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        return _of_vector(self.kind, x, self.part, of, sharp)
+
+
+class ShakingMoment(ShakingForce):
+    """Moment of the motion on the ground about the world's origin, without that of the weight."""
+
+    unit: ClassVar[str] = "N m"
+    part: ClassVar[slice] = slice(0, 3)
+
+
+def _of_vector(kind: str, x: Array, part: slice, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+    size, way = _length(x[..., part])
+    value, share = reduced(kind, size, of, sharp)
+    slopes = np.zeros_like(x)
+    slopes[..., part] = share[..., None] * way
+    return value, slopes
+
+
+@dataclass(frozen=True, eq=False)
+class TransmissionAngle(MotionGoal):
+    """Least transmission angle over the motion: how far coupler and output link are from being in line, at most 90 deg.
+
+    Parameters
+    ----------
+    at : str, optional
+        The pin between them; it may be left out where there is one four-bar on the ground.
+    """
+
+    at: str | None = None
+    weight: float = 1.0
+    unit: ClassVar[str] = "rad"
+    larger: ClassVar[bool] = True
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return "least transmission angle" + (f" at {self.at}" if self.at else "")
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return the angle between both."""
+        planar = PlanarMechanism(of.robot)
+        pins = planar.driven_pins
+        if self.at is None and len(pins) != 1:
+            raise OptionError(f"TransmissionAngle(at=...) must say at which pin: {', '.join(pins) or 'there is none'}")
+        name = next(iter(pins)) if self.at is None else self.at
+        if name not in pins:
+            raise UnknownNameError("pin at which a coupler drives a link on the ground", name, pins)
+        (a, _), (b, _), (c, _) = pins[name].path[1:]
+        if not c.slides:
+            return (Angle(JointPlace(a.name), JointPlace(b.name), JointPlace(c.name)),)
+        x, y, z = (float(t) for t in np.cross(np.cross(*planar.plane), c.along) * of.free.size)
+        return (Angle(JointPlace(a.name), JointPlace(b.name), JointPlace(b.name, (x, y, z))),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        folded = np.minimum(x[..., 0], np.pi - x[..., 0])
+        value, share = extreme(folded, sharp, -1.0)
+        return value, (share * np.where(x[..., 0] < np.pi / 2, 1.0, -1.0))[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class Dwell(MotionGoal):
+    """How far a point or joint moves while the drive goes through a range in which it is to stand still.
+
+    Parameters
+    ----------
+    of : str
+        A point, body or joint.
+    over : pair of float or str
+        Range of the drive, from the drawing on, such as ``("30 deg", "120 deg")``.
+    samples : int
+    """
+
+    of: str
+    over: tuple[float | str, float | str]
+    samples: int = 24
+    weight: float = 1.0
+    unit: ClassVar[str] = "m"
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"motion of {self.of} in its dwell"
+
+    def drives(self, motion: DrivenSamples) -> Array:
+        """Return samples of the range."""
+        begin, end = (float(in_si(x, "rad", "over of Dwell")) for x in self.over)
+        found = np.zeros((self.samples, 3, 1))
+        found[:, 0, 0] = np.linspace(begin, end, self.samples)
+        return found
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return where it is."""
+        joint = self.of in of.model.joint_index and self.of not in [f.name for f in of.model.frames]
+        return (MotionVector("q"),) if joint else (PointMotion(of.model.frame(self.of).name),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return how far it is at most from its mean place."""
+        only = np.ones(x.shape[-1])
+        if x.shape[-1] == of.robot.nq and self.of in of.model.joint_index:
+            only = np.eye(x.shape[-1])[of.model.joint(self.of).q_slice.start]
+        mean = x.mean(axis=-2, keepdims=True)
+        size, way = _length((x - mean) * only)
+        value, share = extreme(size, sharp)
+        slopes = share[..., None] * way * only
+        return value, slopes - slopes.mean(axis=-2, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionNumber(MotionGoal):
+    """Largest condition number over the motion, of how the drives move a point: 1 is best.
+
+    Parameters
+    ----------
+    point : str
+        A body or frame.  The mechanism has two freedoms or three.
+    """
+
+    point: str
+    weight: float = 1.0
+    label: ClassVar[str] = "condition number"  # type: ignore[assignment]
+
+    def drives(self, motion: DrivenSamples) -> Array:
+        """Return every sample once for each drive, which moves at unit speed."""
+        y = motion.given[:, 0]
+        n = y.shape[-1]
+        found = np.zeros((len(y) * n, 3, n))
+        found[:, 0], found[:, 1] = np.repeat(y, n, axis=0), np.tile(np.eye(n), (len(y), 1))
+        return found
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return velocities of the point."""
+        if not 2 <= len(of.independent) <= 3:
+            raise UnsupportedError("ConditionNumber is of mechanisms with two freedoms or three")
+        return (PointMotion(of.model.frame(self.point).name, order=1),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        n = len(of.independent)
+        matrix = x.reshape(*x.shape[:-2], -1, n, 3)  # rows are drives
+        u, s, v = np.linalg.svd(matrix, full_matrices=False)
+        low = np.maximum(s[..., -1], TINY)
+        value, share = extreme(s[..., 0] / low, sharp)
+        top, bottom = (u[..., :, k, None] * v[..., None, k, :] for k in (0, n - 1))
+        slope = top / low[..., None, None] - (s[..., 0] / low**2)[..., None, None] * bottom
+        return value, (share[..., None, None] * slope).reshape(x.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class NaturalFrequency(MotionGoal):
+    """Lowest natural frequency of small vibrations, drives free, about where the motion begins, in Hz.
+
+    Zero and less where springs and weight do not hold it there.
+    """
+
+    weight: float = 1.0
+    unit: ClassVar[str] = "Hz"
+    larger: ClassVar[bool] = True
+    label: ClassVar[str] = "lowest natural frequency"  # type: ignore[assignment]
+    step: ClassVar[float] = 2e-3
+
+    def drives(self, motion: DrivenSamples) -> Array:
+        """Return places around the first sample for stiffness, and accelerations there for inertia."""
+        y = motion.given[0, 0]
+        n, h = len(y), self.step
+        moved = [y + s * h * e for e in np.eye(n) for s in (-2, -1, 1, 2)]
+        found = np.zeros((5 * n + 1, 3, n))
+        found[:, 0], found[: 4 * n, 0], found[4 * n : 5 * n, 2] = y, moved, np.eye(n)
+        return found
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return forces."""
+        return (MotionVector("tau"),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return it."""
+        which, n, h = list(of.independent), len(of.independent), self.step
+        tau = x[..., which]
+        weights = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h)
+        k = np.einsum("...jsi,s->...ij", tau[..., : 4 * n, :].reshape(*x.shape[:-2], n, 4, n), weights)
+        m = np.swapaxes(tau[..., 4 * n : 5 * n, :] - tau[..., 5 * n :, :], -1, -2)
+        lowest, shapes = np.linalg.eig(np.linalg.solve(m, (k + np.swapaxes(k, -1, -2)) / 2.0))
+        at = np.argmin(lowest.real, axis=-1)[..., None]
+        square = np.take_along_axis(lowest.real, at, axis=-1)[..., 0]
+        phi = np.take_along_axis(shapes.real, at[..., None, :], axis=-1)[..., 0]
+        phi = phi / np.sqrt(np.einsum("...i,...ij,...j->...", phi, m, phi))[..., None]
+        slopes = np.zeros_like(x)
+        both = phi[..., :, None] * phi[..., None, :]
+        by_k = np.einsum("...ji,s->...jsi", both, weights).reshape(*x.shape[:-2], 4 * n, n)
+        for i, column in enumerate(which):
+            slopes[..., : 4 * n, column] = by_k[..., i]
+            slopes[..., 4 * n : 5 * n, column] = -square[..., None] * both[..., i]
+            slopes[..., 5 * n, column] = square * both[..., i].sum(axis=-1)
+        rate = np.sqrt(np.abs(square))
+        scale = 1.0 / (4.0 * np.pi * np.maximum(rate, 1e-9))
+        return np.sign(square) * rate / (2.0 * np.pi), slopes * scale[..., None, None]
+
+
+# ---------------------------------------------------------------- points to be met
+
+
+class PointGoal(DesignGoal):
+    """Places that something is to come to, one after the other; where the drives are then is for the search to find."""
+
+    unit: ClassVar[str] = "m"
+    ordered: bool
+
+    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+        """Return what is measured, what it is to be, (N, m), and how much each counts in meters, (N, m)."""
+        raise NotImplementedError
+
+    def drive_at(self, of: DesignProblem) -> Array | None:
+        """Return where the drive is at each, (N,), if that is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathGoal(PointGoal):
+    """A path through points, in their order: how far it misses them.
+
+    Parameters
+    ----------
+    point : str
+        The point, body or frame that is to meet them.
+    points : array_like, shape (N, 2) or (N, 3)
+        In the plane of the mechanism, or in the world; plain numbers in the unit of a drawing.
+    timed : sequence of float or str, optional
+        Where the drive is at each, counted from the drawing: ``["0 deg", "40 deg", ...]``.
+    ordered : bool
+        Whether the points must be met in their order.
+    """
+
+    point: str
+    points: ArrayLike
+    timed: Sequence[float | str] | None = None
+    ordered: bool = True
+    weight: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"path of {self.point}"
+
+    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+        """Return where the point is to be."""
+        name = of.model.frame(self.point).name
+        points = of.places(self.points, self.label)
+        return (PointMotion(name),), points, np.broadcast_to(np.abs(of.directions(points)), points.shape)
+
+    def drive_at(self, of: DesignProblem) -> Array | None:
+        """Return where the drive is."""
+        if self.timed is None:
+            return None
+        if len(self.timed) != np.shape(self.points)[0]:
+            raise ShapeError(f"{self.label}: timed needs one angle per point, {np.shape(self.points)[0]} in all")
+        return np.array([float(in_si(x, "rad", "timed")) for x in self.timed])
+
+
+def straight_line(
+    point: str, start: Sequence[float | str], end: Sequence[float | str], *, points: int = 9, weight: float = 1.0
+) -> PathGoal:
+    """Return a goal: a point goes along a straight line, from start to end."""
+    ends: list[list[Any]] = [[x if isinstance(x, str) else float(x) for x in one] for one in (start, end)]
+    if any(isinstance(x, str) for one in ends for x in one):
+        first, last = ([float(in_si(x, "m", "an end of the line")) for x in one] for one in ends)
+        return PathGoal(point, _Meters(np.linspace(first, last, points)), weight=weight)
+    return PathGoal(point, np.linspace(ends[0], ends[1], points), weight=weight)
+
+
+class _Meters(np.ndarray):
+    """Points that are in meters, whatever the drawing is in."""
+
+    def __new__(cls, points: Array) -> Self:
+        """Mark an array."""
+        return np.asarray(points).view(cls)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class ReachGoal(PathGoal):
+    """Places that a point must be able to come to, in any order: how far it misses the farthest."""
+
+    ordered: bool = False
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"reach of {self.point}"
+
+
+@dataclass(frozen=True, eq=False)
+class PoseGoal(PointGoal):
+    """Places and angles that a body or frame of a planar mechanism is to come to, in their order.
+
+    Parameters
+    ----------
+    frame : str
+    poses : sequence of (x, y, angle)
+        Angles are turns from the drawing, in radians or with a unit.
+    timed : sequence, optional
+        As in :class:`PathGoal`.
+    ordered : bool
+    """
+
+    frame: str
+    poses: Sequence[Sequence[Any]]
+    timed: Sequence[float | str] | None = None
+    ordered: bool = True
+    weight: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"poses of {self.frame}"
+
+    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+        """Return where its origin and its first axis are to be."""
+        points = of.places([[x, y] for x, y, _ in self.poses], self.label)
+        angle = np.array([float(in_si(a, "rad", "angle of a pose")) for *_, a in self.poses])
+        right, up = of.plane
+        name = of.model.frame(self.frame).name
+        own = of.reference_axis(name, right)
+        axis = np.cos(angle)[:, None] * right + np.sin(angle)[:, None] * up
+        counts = np.abs(of.directions(points)) * np.ones(points.shape)
+        x, y, z = own
+        return (
+            (PointMotion(name), Direction(name, (x, y, z))), np.hstack([points, axis]),
+            np.hstack([counts, counts * of.free.size]),
+        )  # fmt: skip
+
+    drive_at = PathGoal.drive_at
+
+    @property
+    def points(self) -> Any:
+        """Its poses: as many as there are points."""
+        return self.poses
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionGoal(PointGoal):
+    """Angles of an output for angles of an input.
+
+    Parameters
+    ----------
+    input, output : str
+        Joints, whose angles count from the drawing; or two points, ``"O A"``: the direction of that line, from the x
+        axis on.
+    pairs : sequence of (float or str, float or str)
+        ``[("30 deg", "45 deg"), ...]``.
+    """
+
+    input: str
+    output: str
+    pairs: Sequence[tuple[float | str, float | str]]
+    ordered: bool = True
+    weight: float = 1.0
+    unit: ClassVar[str] = "rad"
+    timed: None = field(default=None, init=False)
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return f"angle of {self.output} by that of {self.input}"
+
+    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+        """Return cosines and sines of both."""
+        angles = np.array([[float(in_si(x, "rad", "an angle")) for x in pair] for pair in self.pairs])
+        laws = of.angle_law(self.input), of.angle_law(self.output)
+        goal = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(len(angles), 4)
+        return laws, goal, np.full_like(goal, of.free.size)
+
+
+Path, Pose, Function, Reach = PathGoal, PoseGoal, FunctionGoal, ReachGoal

@@ -1,0 +1,198 @@
+"""One design improved step by step: SciPy's sequential quadratic programming on smooth numbers with exact slopes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..spatial.arrays import Array
+from .goals import MotionGoal, PointGoal
+from .problem import MeasuredGoals
+
+if TYPE_CHECKING:
+    from .search import DesignSearch
+
+STOPS = 1e6
+"""The objective where a design cannot follow the motion: the step there is shortened until it can."""
+
+QUADRATIC_STEPS, PRECISE = 60, 1e-11
+LEAST_SQUARES = 100.0
+"""What squares of misses, in sizes of the mechanism, count beside numbers of motions."""
+
+NEAR = 1e-4
+"""How much designs that are equally good are drawn to where the search began."""
+
+
+class LocalSearch:
+    """Unknowns are those of a design, as shares of their bounds, and where the drives are at points to be met.
+
+    Parameters
+    ----------
+    of : DesignSearch
+    u : ndarray, shape (n,)
+    drives : ndarray, shape (N, d), optional
+    sharp : float
+        Of smooth maxima.
+    """
+
+    def __init__(self, of: DesignSearch, u: Array, drives: Array | None, sharp: float) -> None:
+        self.of, self.free, self.u, self.sharp = of, of.free, u, sharp
+        self.span = self.free.high - self.free.low
+        self.loose = np.array([name not in of.idle for name in self.free.names])
+        self.drives = drives
+        self.begin = ((u - self.free.low) / self.span)[self.loose]
+        if drives is not None:
+            self.begin = np.append(self.begin, drives.ravel())
+        self.met = drives is not None and bool((of.points.driven(u, drives)[0] ** 2).sum() < 1e-12)  # type: ignore[union-attr]
+        self._last: tuple[bytes, LocalPoint | None] = (b"", None)
+        self._good: LocalPoint | None = None
+
+    def split(self, z: Array) -> tuple[Array, Array | None]:
+        """Return design and drives."""
+        u, n = self.u.copy(), int(self.loose.sum())
+        u[self.loose] = self.free.low[self.loose] + z[:n] * self.span[self.loose]
+        return u, None if self.drives is None else z[n:].reshape(self.drives.shape)
+
+    def at(self, z: Array) -> LocalPoint:
+        """Return what is known there; of a design that does not move what was known before."""
+        if self._last[0] != z.tobytes() or self._last[1] is None:
+            found = LocalPoint(self, z.copy())
+            self._good = found if found.moves or self._good is None else self._good
+            self._last = z.tobytes(), found
+        assert self._last[1] is not None
+        assert self._good is not None
+        return self._last[1] if self._last[1].moves else self._good
+
+    def objective(self, z: Array) -> float:
+        """Return what is made small."""
+        here = self.at(z)
+        if here is not self._last[1]:
+            return STOPS
+        total = 0.0 if self.of.moving else NEAR * float((z - self.begin) @ (z - self.begin))
+        total += float(self._factors @ here.values[: len(self.of.moving)])
+        if len(here.r) and not self.met:
+            total += LEAST_SQUARES * float((here.r * self._counts) @ here.r)
+        return total
+
+    def slope(self, z: Array) -> Array:
+        """Return how that changes."""
+        here = self.at(z)
+        total = np.zeros(len(z)) if self.of.moving else 2.0 * NEAR * (z - self.begin)
+        total = total + self._factors @ here.slopes[: len(self.of.moving)]
+        if len(here.r) and not self.met:
+            total = total + 2.0 * LEAST_SQUARES * (here.r * self._counts) @ here.of_r
+        return np.asarray(total)
+
+    @property
+    def _factors(self) -> Array:
+        signed = [(-1.0 if goal.larger else 1.0) * goal.weight for goal in self.of.moving]
+        return np.array(signed).reshape(-1) / self.of.scales
+
+    @property
+    def _counts(self) -> Array:
+        """Which of the misses are to be small, rather than bounded."""
+        points = self.of.points
+        assert points is not None
+        bounded = [any(row.goal is goal for row in self.of.rows) for goal in points.goals]
+        return np.repeat([0.0 if bounded[k] else 1.0 for k in points.goal_of], points.factor.shape[1])
+
+    @property
+    def constraints(self) -> list[dict[str, Any]]:
+        """Limits, points that can be met, and dead points to stay away from."""
+        found, first = [], len(self.of.moving)
+
+        def add(kind: str, value: Any, slope: Any) -> None:
+            found.append({"type": kind, "fun": value, "jac": slope})
+
+        for k, row in enumerate(r for r in self.of.rows if isinstance(r.goal, MotionGoal)):
+            factor, place = row.sign / row.scale, first + k
+            add("ineq", lambda z, f=factor, i=place, b=row.bound: f * (self.at(z).values[i] - b),
+                lambda z, f=factor, i=place: f * self.at(z).slopes[i])  # fmt: skip
+        if self.of.asked:
+            guard = self.of.guard
+            add("ineq", lambda z: self.at(z).values[-1] / guard - 1.0, lambda z: self.at(z).slopes[-1] / guard)
+        points = self.of.points
+        if self.drives is None or points is None:
+            return found
+        if self.met:
+            which = np.flatnonzero((points.factor.ravel() > 0.0) & (self._counts > 0.0))
+            add("eq", lambda z: self.at(z).r[which], lambda z: self.at(z).of_r[which])
+        for row in self.of.rows:
+            if isinstance(row.goal, PointGoal):
+                own = np.flatnonzero(points.goal_of == points.goals.index(row.goal))
+                bound = row.bound / (1.0 if row.goal.unit == "rad" else self.free.size) * np.sqrt(row.goal.weight)
+
+                def missed(z: Array, own: Array = own, bound: float = bound) -> Array:
+                    r = self.at(z).r.reshape(points.factor.shape)[own]
+                    return 1.0 - (r * r).sum(axis=-1) / bound**2
+
+                def slope(z: Array, own: Array = own, bound: float = bound) -> Array:
+                    r, of_r = self.at(z).r.reshape(points.factor.shape)[own], self.at(z).of_r
+                    rows = of_r.reshape(*points.factor.shape, -1)[own]
+                    return np.asarray(-2.0 * (r[..., None] * rows).sum(axis=1) / bound**2)
+
+                add("ineq", missed, slope)
+        return found
+
+    def run(self) -> tuple[Array, Array | None]:
+        """Return a better design, and where its drives are at the points."""
+        n = int(self.loose.sum())
+        bounds: list[Any] = [(0.0, 1.0)] * n + [(None, None)] * (len(self.begin) - n)
+        if self.drives is not None and self.of.points is not None and self.of.points.anchored:
+            bounds[n] = (self.begin[n], self.begin[n])
+        found = minimize(
+            self.objective, self.begin, jac=self.slope, method="SLSQP", constraints=self.constraints, bounds=bounds,
+            options={"maxiter": QUADRATIC_STEPS, "ftol": PRECISE},
+        )  # fmt: skip
+        z = found.x if np.isfinite(found.x).all() else self.begin
+        u, drives = self.split(z)
+        return np.clip(u, self.free.low, self.free.high), drives
+
+
+class LocalPoint:
+    """Numbers of motions, and what points are missed by, at one design and its drives."""
+
+    def __init__(self, of: LocalSearch, z: Array) -> None:
+        self.of, self.z = of, z
+        self.moves = bool(self._measured.follows[0]) and bool(np.isfinite(self.r).all())
+
+    @cached_property
+    def _measured(self) -> MeasuredGoals:
+        return self.of.of.of.evaluate(self.of.split(self.z)[0][None], self.of.of.asked, self.of.sharp)
+
+    @property
+    def values(self) -> Array:
+        """Numbers of motions."""
+        return np.asarray(self._measured.values[0])
+
+    @cached_property
+    def slopes(self) -> Array:
+        """How they change with the unknowns."""
+        found, loose = np.zeros((len(self.values), len(self.z))), self.of.loose
+        found[:, : int(loose.sum())] = (self._measured.slopes[0] * self.of.span)[:, loose]
+        return found
+
+    @cached_property
+    def _driven(self) -> tuple[Array, Array]:
+        u, drives = self.of.split(self.z)
+        if drives is None or self.of.of.points is None:
+            return np.zeros(0), np.zeros((0, len(self.z)))
+        missed, by_u, by_drive, _ = self.of.of.points.driven(u, drives)
+        n, width, d = *missed.shape, drives.shape[1]
+        full = np.zeros((n, width, n, d))
+        full[np.arange(n), :, np.arange(n)] = by_drive
+        design = (by_u * self.of.span)[..., self.of.loose]
+        return missed.ravel(), np.hstack([design.reshape(n * width, -1), full.reshape(n * width, n * d)])
+
+    @property
+    def r(self) -> Array:
+        """What points are missed by."""
+        return self._driven[0]
+
+    @property
+    def of_r(self) -> Array:
+        """How that changes with the unknowns."""
+        return self._driven[1]

@@ -1,0 +1,67 @@
+"""Pictures of designs: before and after, and fronts between two goals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import KinetreeError
+from ..io.units import LENGTHS
+from ..robot.robot import Robot
+from ..spatial.arrays import Array
+from .circuits import turn
+from .goals import PathGoal
+
+if TYPE_CHECKING:
+    from .found import FoundDesign
+
+LINKS, PATH, GOAL = "#34495e", "#2980b9", "#c0392b"
+
+
+def before_and_after(figure: Any, found: FoundDesign, paths: Sequence[str]) -> None:
+    """Draw the mechanism before and after, one beside the other, to the same scale."""
+    goals = [goal for goal in (found.points.goals if found.points else ()) if isinstance(goal, PathGoal)]
+    paths = list(paths) or [goal.point for goal in goals]
+    unit = found.of.free.drawn.units if found.of.free.drawn else "m"
+    wanted = [found.of.places(goal.points, goal.label) @ found.of.plane.T / LENGTHS[unit] for goal in goals]
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axis, robot, title in ((left, found.before, "before"), (right, found.robot, "after")):
+        _draw(axis, found, robot, paths, LENGTHS[unit])
+        for points in wanted:
+            axis.plot(*points.T, "o", color=GOAL, markersize=5, fillstyle="none", zorder=4)
+        axis.set(title=title, xlabel=f"x ({unit})", aspect="equal")
+    left.set_ylabel(f"y ({unit})")
+
+
+def _draw(axis: Any, found: FoundDesign, robot: Robot, paths: Sequence[str], unit: float) -> None:
+    plane, start = found.of.plane, found.of.start
+    q = start if robot is found.before or found.of.free.drawn else robot.close(start)  # type: ignore[attr-defined]
+    for line in _links(found, robot, q):
+        axis.plot(*(line @ plane.T / unit).T, "-o", color=LINKS, markersize=4, lw=1.8, zorder=3)
+    try:
+        motion = turn(robot, 181, q)
+    except KinetreeError:  # of several freedoms, or it does not move from there: the links alone are drawn
+        return
+    for point in paths:
+        axis.plot(*(robot.point_position(motion, point) @ plane.T / unit).T, color=PATH, lw=1.0)
+
+
+def _links(found: FoundDesign, robot: Robot, q: Array) -> list[Array]:
+    drawn = found.of.free.drawn
+    if drawn is None:
+        places = [robot.pose(q, body.name)[:3, 3] for body in robot.model.bodies]
+        return [np.array(places)]
+    closed = [(*bar.points, bar.points[0]) if len(bar.points) > 2 else bar.points for bar in drawn.bars.values()]
+    return [np.array([robot.point_position(q, p) for p in points]) for points in closed]
+
+
+def front(figure: Any, designs: Sequence[FoundDesign]) -> None:
+    """Draw two goals of several designs against one another."""
+    one, two = ([design.goals[k] for design in designs] for k in (0, 1))
+    axis = figure.subplots()
+    axis.plot([x.after for x in one], [x.after for x in two], "-o", color=PATH)
+    axis.plot(one[0].before, two[0].before, "x", color=GOAL, label="before")
+    axis.set(xlabel=f"{one[0].label} ({one[0].unit})", ylabel=f"{two[0].label} ({two[0].unit})")
+    axis.legend()

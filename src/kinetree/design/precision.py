@@ -1,0 +1,385 @@
+"""Designs that meet points: their numbers and their configurations at all points are sought together.
+
+Loops need not be closed on the way, so that no design stops the search.  For each start, over designs u and
+configurations q_i at the points, the sum of squares of
+
+    gaps(u, q_i) = 0,    miss(u, q_i) = 0
+
+is made small by Levenberg and Marquardt's method, all starts in one batch; configurations are eliminated first, since
+each is in its own equations only.  Two pins of a link must not come together: designs that fall apart so would meet
+any points.  What is found is then driven from point to point: that tells branch, order and circuit defects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import constraints, kinematics
+from ..model.joints import Prismatic
+from ..model.tree import BASE
+from ..run.law_kernels import LawProgram, SlopeProgram, can_compile
+from ..run.parameters import put_in
+from ..spatial import Scalar, Vec3
+from ..spatial.arrays import Array
+from .goals import PointGoal
+from .problem import DesignProblem
+
+Scalars = list[Scalar]
+
+SOLVED = 1e-9
+"""Points that are missed by less than this part of the mechanism's size are met."""
+
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-14, 1e8
+MOST_DESCENTS = 150
+EASY = 25
+"""Once an eighth of the starts has met all points, the others are waited for so many steps at most."""
+SLOW, PATIENCE = 0.05, 10
+"""Lanes that improve by less than this part over so many steps are near a minimum, unless they are the best."""
+
+
+@dataclass
+class Met:
+    """Designs and their configurations at the points.
+
+    Attributes
+    ----------
+    u : ndarray, shape (L, n)
+    q : ndarray, shape (L, N, nq)
+    miss : ndarray, shape (L, N)
+        By how much each point is missed, in meters.
+    cost : ndarray, shape (L,)
+        Root of the sum of squares of all equations, in sizes of the mechanism.
+    """
+
+    u: Array
+    q: Array
+    miss: Array
+    cost: Array
+
+    def __getitem__(self, which: Any) -> Met:
+        return Met(self.u[which], self.q[which], self.miss[which], self.cost[which])
+
+    @staticmethod
+    def joined(parts: Sequence[Met]) -> Met:
+        """Return all of them behind one another."""
+        return Met(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("u", "q", "miss", "cost")))
+
+
+class PrecisionPoints:
+    """The equations of goals that are points.
+
+    Parameters
+    ----------
+    of : DesignProblem
+    goals : sequence of PointGoal
+    shortest : float
+        Least distance of two pins of a link, in meters.
+    """
+
+    def __init__(self, of: DesignProblem, goals: Sequence[PointGoal], shortest: float) -> None:
+        self.of, self.goals, self.shortest = of, list(goals), shortest
+        self.model, self.free, self.rows = of.model, of.free, of.robot.coordinates.rows
+        wanted = [goal.wanted(of) for goal in goals]
+        self.laws = [law for laws, _, _ in wanted for law in laws]
+        self.counts = [len(target) for _, target, _ in wanted]
+        size, nq = self.free.size, of.robot.nq
+        widths = [target.shape[1] for _, target, _ in wanted]
+        total, width = sum(self.counts), sum(widths)
+        self.target, self.factor = np.zeros((total, nq + width)), np.zeros((total, nq + width))
+        self.goal_of = np.repeat(np.arange(len(goals)), self.counts)
+        at = 0
+        self.timed = np.full(total, np.nan)
+        for k, (_, target, factor) in enumerate(wanted):
+            own = slice(nq + at, nq + at + widths[k])
+            self.target[self.goal_of == k, own] = target
+            self.factor[self.goal_of == k, own] = factor * np.sqrt(goals[k].weight) / size
+            at += widths[k]
+            drive = goals[k].drive_at(of)
+            if drive is not None:
+                here = np.flatnonzero(self.goal_of == k)
+                self.timed[here], entry = drive, of.entries[0]
+                self.target[here, entry], self.factor[here, entry] = drive, 1.0
+        self.used = [int(k) for k in np.flatnonzero((self.factor > 0.0).any(axis=0))]
+        self.target, self.factor = self.target[:, self.used], self.factor[:, self.used]
+        turns = np.array([unit == "rad" for unit in of.robot.constraint_units])[list(self.rows)]
+        self.gap_factor = np.where(turns, 1.0, 1.0 / size)
+        self.scale = np.array([size if unit == "m" else 1.0 for unit in self.free.units])
+        other = [unit not in ("m", "rad") for unit in self.free.units]
+        self.scale[other] = (self.free.high - self.free.low)[other]
+        self.q_scale = np.array([size if unit == "m" else 1.0 for unit in self.model.v_units])
+
+    # ---------------------------------------------------------------- equations
+
+    def _law(self, q: Scalars, move: Scalars, numbers: Scalars) -> Scalars:
+        tree = put_in(self.model, self.free.places, numbers)
+        there = kinematics.integrate(tree, q, move)
+        state: Any = SimpleNamespace(tree=tree, q=there, posed=kinematics.poses(tree, there))
+        gaps = constraints.gaps(tree, there)
+        every = [*there, *(x for law in self.laws for x in law(state))]
+        return [*(gaps[i] for i in self.rows), *(every[k] for k in self.used)]
+
+    def _spaces(self, numbers: Scalars) -> Scalars:
+        """Return squared distances of pins on the same link."""
+        tree = put_in(self.model, self.free.places, numbers)
+        return [sum(((x - y) * (x - y) for x, y in zip(a, b, strict=True)), 0.0) for a, b in self._pins(tree)]
+
+    def _pins(self, tree: Any) -> list[tuple[Any, Any]]:
+        on: dict[int, list[Any]] = {BASE: []}
+        for i, joint in enumerate(tree.joints):
+            on[i] = [] if _slides(self.model.joints[i]) else [(0.0, 0.0, 0.0)]
+            if not _slides(self.model.joints[i]):
+                on[joint.parent].append(_at(joint.placement))
+        for loop, drawn in zip(tree.loops, self.model.loops, strict=True):
+            if not _slides(drawn):
+                on[loop.predecessor].append(_at(loop.placement))
+                on[loop.successor].append(_at(loop.seat))
+        return [(a, b) for own in on.values() for k, a in enumerate(own) for b in own[:k]]
+
+    @cached_property
+    def _programs(self) -> tuple[LawProgram, SlopeProgram, LawProgram, SlopeProgram]:
+        evaluator = self.of.robot.evaluator
+        made, cpu = can_compile(evaluator), evaluator.cpu
+        lengths = {"q": self.model.nq, "move": self.model.nv, "numbers": len(self.free.fixed)}
+        name, own = f"points of {self.model.name!r}", {"numbers": lengths["numbers"]}
+        return (
+            LawProgram(name, self._law, lengths, made, cpu=cpu),
+            SlopeProgram(name, self._law, lengths, ("move", "numbers"), made, cpu),
+            LawProgram(name, self._spaces, own, made, cpu=cpu),
+            SlopeProgram(name, self._spaces, own, ("numbers",), made, cpu),
+        )
+
+    @cached_property
+    def _apart(self) -> Array:
+        """Which pairs of pins are apart as drawn: the others are meant to be together."""
+        return self._programs[2]({"numbers": self.free.fixed}) > (1e-6 * self.free.size) ** 2
+
+    def _given(self, u: Array, q: Array) -> dict[str, Array]:
+        numbers = self.free.values(u)
+        every = np.broadcast_to(numbers[:, None], (*q.shape[:2], numbers.shape[-1]))
+        return {"q": q, "move": np.zeros((*q.shape[:2], self.model.nv)), "numbers": every}
+
+    def equations(self, u: Array, q: Array) -> tuple[Array, Array]:
+        """Return what must vanish: at points, (L, N, m), and of pins that come together, (L, d)."""
+        found = self._programs[0](self._given(u, q))
+        n = len(self.rows)
+        found = np.concatenate(
+            [found[..., :n] * self.gap_factor, (found[..., n:] - self.target) * self.factor], axis=-1
+        )
+        square = self._programs[2]({"numbers": self.free.values(u)})
+        with np.errstate(divide="ignore"):
+            near = np.where(self._apart, np.maximum(self.shortest / np.sqrt(square) - 1.0, 0.0), 0.0)
+        return found, near
+
+    def slopes(self, u: Array, q: Array) -> tuple[Array, Array, Array]:
+        """Return how equations change: with configurations, with designs, and those of pins with designs."""
+        chain, n, nv = self.free.slope(u) * self.scale, len(self.rows), self.model.nv
+        found = self._programs[1].jacobian(self._given(u, q))
+        found[..., :n, :] *= self.gap_factor[:, None]
+        found[..., n:, :] *= self.factor[..., None]
+        numbers = {"numbers": self.free.values(u)}
+        square, of_square = self._programs[2](numbers), self._programs[3].jacobian(numbers)
+        near = self._apart & (square < self.shortest**2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.where(near, -0.5 * self.shortest * square**-1.5, 0.0)
+        return found[..., :nv] * self.q_scale, found[..., nv:] @ chain[:, None], (factor[..., None] * of_square) @ chain
+
+    # ---------------------------------------------------------------- search
+
+    @cached_property
+    def anchored(self) -> bool:
+        """Whether the drawing can show the mechanism at its first point, whatever that is, so that it does."""
+        drawn = self.free.drawn
+        if drawn is None:
+            return False
+        if np.isfinite(self.timed[0]) and self.timed[0] != self.of.start[self.of.entries[0]]:
+            return False
+        moving = [p for p in drawn.points if drawn.body_of(p) != "ground"]
+        loose = {"x", "y", "angle"}
+        needed = [
+            f"{p}.{key}" for p in moving for key in drawn.points[p].keys if key in loose and len(drawn.points[p].of) < 2
+        ]
+        return all(name in self.free.names for name in needed)
+
+    def search(self, u: Array, q: Array, steps: int = MOST_DESCENTS) -> Met:
+        """Return where designs and configurations come to from guesses."""
+        u, q = u.copy(), q.copy()
+        r, near = self.equations(u, q)
+        cost = (r * r).sum(axis=(-1, -2)) + (near * near).sum(axis=-1)
+        damping, known, waits = np.full(len(u), FIRST_DAMPING), cost.copy(), np.zeros(len(u), dtype=int)
+        going = np.isfinite(cost)
+        for step in range(steps):
+            lanes = np.flatnonzero(going & (cost > 1e-28))
+            if not len(lanes):
+                break
+            du, dq = self._step(u[lanes], q[lanes], r[lanes], near[lanes], damping[lanes])
+            new_u = np.clip(u[lanes] + du, self.free.low, self.free.high)
+            new_q = self.of.robot.moved(q[lanes], dq)
+            new_r, new_near = self.equations(new_u, new_q)
+            with np.errstate(invalid="ignore", over="ignore"):
+                new = (new_r * new_r).sum(axis=(-1, -2)) + (new_near * new_near).sum(axis=-1)
+                good = new < cost[lanes]
+            better = lanes[good]
+            u[better], q[better], r[better], near[better], cost[better] = (
+                x[good] for x in (new_u, new_q, new_r, new_near, new)
+            )
+            damping[lanes] = np.clip(damping[lanes] * np.where(good, 0.2, 4.0), LEAST_DAMPING, None)
+            waits[lanes] += 1
+            patient = lanes[waits[lanes] >= PATIENCE]
+            going[patient] = (cost[patient] < (1.0 - SLOW) * known[patient]) | (cost[patient] <= 2.0 * cost.min())
+            known[patient], waits[patient] = cost[patient], 0
+            going[lanes] &= damping[lanes] < MOST_DAMPING
+            if step > EASY and (cost < SOLVED**2).sum() * 8 > len(u):
+                break
+        n = len(self.rows)
+        weights = np.sqrt([self.goals[k].weight for k in self.goal_of])
+        miss = np.sqrt((r[..., n:] ** 2).sum(axis=-1)) * self.free.size / weights
+        return Met(u, q, miss, np.sqrt(cost))
+
+    def _step(self, u: Array, q: Array, r: Array, near: Array, damping: Array) -> tuple[Array, Array]:
+        """Return steps of designs and configurations; what is at a bound and would leave it stays."""
+        by_q, by_u, of_pins = self.slopes(u, q)
+        if self.anchored:
+            by_q[:, 0] = 0.0
+        turned = np.swapaxes(by_q, -1, -2)
+        slope = (by_u * r[..., None]).sum(axis=(1, 2)) + (of_pins * near[..., None]).sum(axis=1)
+        stays = ((u <= self.free.low) & (slope > 0.0)) | ((u >= self.free.high) & (slope < 0.0))
+        by_u, of_pins = np.where(stays[:, None, None], 0.0, by_u), np.where(stays[:, None], 0.0, of_pins)
+        own = turned @ by_q + damping[:, None, None, None] * np.eye(by_q.shape[-1])
+        both = turned @ np.concatenate([by_u, r[..., None]], axis=-1)
+        solved = np.linalg.solve(own, both)
+        rest = r[..., None] - by_q @ solved[..., -1:]
+        left = by_u - by_q @ solved[..., :-1]
+        n = u.shape[-1]
+        flat = by_u.reshape(len(u), -1, n)
+        matrix = np.swapaxes(flat, -1, -2) @ left.reshape(len(u), -1, n) + np.swapaxes(of_pins, -1, -2) @ of_pins
+        wanted = (
+            np.swapaxes(flat, -1, -2) @ rest.reshape(len(u), -1, 1) + np.swapaxes(of_pins, -1, -2) @ near[..., None]
+        )
+        du = -np.linalg.solve(matrix + damping[:, None, None] * np.eye(n), wanted)[..., 0]
+        dq = -(solved[..., -1] + (solved[..., :-1] @ du[:, None, :, None])[..., 0])
+        return du * self.scale, dq * self.q_scale
+
+    # ---------------------------------------------------------------- driven to the points
+
+    def driven(self, u: Array, drives: Array) -> tuple[Array, Array, Array, Array]:
+        """Return what is missed at points (N, m) by one design on its branch, slopes by design and drives, and q.
+
+        NaN where it does not come there from where it is drawn.
+        """
+        given = np.atleast_2d(drives)
+        moved = self.of.robot.driven_motion(
+            given, 0.0 * given, 0.0 * given, self.free.parameters(u), q_guess=self.of.start, threads=self.of.threads
+        )
+        measured = moved.measure("q", *self.laws)
+        r = (measured.values[..., self.used] - self.target) * self.factor
+        slopes = measured.jacobian("parameters", "q")[..., self.used, :] * self.factor[..., None]
+        p = len(self.free.fixed)
+        return r, slopes[..., :p] @ self.free.slope(u), slopes[..., p:], moved.q
+
+    def met(self, u: Array, drives: Array) -> Met:
+        """Return one design at the points that its drives lead to."""
+        r, *_, q = self.driven(u, drives)
+        miss = np.sqrt((r**2).sum(axis=-1)) * self.free.size / np.sqrt([self.goals[k].weight for k in self.goal_of])
+        return Met(u, q, miss, np.asarray(np.sqrt((r * r).sum())))
+
+    def unwrapped(self, drives: Array) -> Array:
+        """Return where drives are at the points, (N, n), without whole turns between them."""
+        if len(self.of.entries) != 1 or not self.of.drive_hinge:
+            return drives
+        q = np.zeros((1, len(drives), self.of.robot.nq))
+        q[0, :, self.of.entries[0]] = drives[:, 0]
+        return self._drive_path(q)[0][0][:, None]
+
+    def uneven(self, u: Array) -> Array:
+        """Return how many times longer the longest link is than the shortest, (L,)."""
+        square = self._programs[2]({"numbers": self.free.values(u)})
+        longest, least = np.where(self._apart, square, 0.0), np.where(self._apart, square, np.inf)
+        return np.asarray(np.sqrt(longest.max(axis=-1, initial=0.0) / least.min(axis=-1, initial=np.inf)))
+
+    # ---------------------------------------------------------------- defects
+
+    def defects(self, met: Met) -> list[str]:
+        """Return what is wrong with designs between the points, in words; empty where nothing is."""
+        if len(self.of.entries) != 1 or len(self.target) < 2:
+            return [""] * len(met.u)
+        path, order = self._drive_path(met.q)
+        found = np.array(["meets the points in another order"] * len(met.u), dtype=object)
+        lanes = np.flatnonzero(order)
+        if len(lanes):
+            reached = self._reached(met[lanes], path[lanes])
+            found[lanes] = [
+                "" if all(own) else f"comes to point {int(np.argmin(own)) + 1} only by a dead point, or taken apart "
+                "and assembled otherwise" for own in reached
+            ]  # fmt: skip
+        return list(found)
+
+    def assemblies(self, met: Met) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of points that one design meets in the same assembly, group by group."""
+        left, found = list(range(len(met.q))), []
+        while left:
+            q = met.q[left]
+            drive = q[:, self.of.entries]
+            if self.of.drive_hinge:
+                drive = drive[0] + (drive - drive[0] + np.pi) % (2 * np.pi) - np.pi
+            paths = np.stack([np.broadcast_to(drive[0], drive.shape), drive], axis=1)
+            both = Met(
+                np.tile(met.u, (len(left), 1)), np.stack([np.broadcast_to(q[0], q.shape), q], 1), met.miss, met.cost
+            )
+            other = np.where(drive > drive[0], drive - 2 * np.pi, drive + 2 * np.pi)
+            around = np.stack([np.broadcast_to(drive[0], drive.shape), other], axis=1)
+            same = self._reached(both, paths[..., 0])[:, 1]
+            same |= self.of.drive_hinge & self._reached(both, around[..., 0])[:, 1]
+            same[0] = True
+            found.append(tuple(k for k, here in zip(left, same, strict=True) if here))
+            left = [k for k, here in zip(left, same, strict=True) if not here]
+        return tuple(found)
+
+    def _drive_path(self, q: Array) -> tuple[Array, Array]:
+        """Return where the drive is at the points, (L, N), without jumps, and whether it goes on one way."""
+        drive = q[:, :, self.of.entries[0]]
+        if not self.of.drive_hinge:
+            steps = np.diff(drive, axis=1)
+            one_way = (steps >= -1e-12).all(axis=1) | (steps <= 1e-12).all(axis=1)
+            return drive, np.asarray(one_way | (not self._ordered))
+        ways = []
+        for sign in (1.0, -1.0):
+            steps = sign * np.diff(drive, axis=1) % (2 * np.pi)
+            ways.append((sign * steps, steps.sum(axis=1) < 2 * np.pi + 1e-9))
+        forth, good = ways[0]
+        steps = np.where(good[:, None], forth, ways[1][0])
+        if not self._ordered:
+            steps = (np.diff(drive, axis=1) + np.pi) % (2 * np.pi) - np.pi
+        path = np.concatenate([drive[:, :1], drive[:, :1] + np.cumsum(steps, axis=1)], axis=1)
+        return path, np.asarray(good | ways[1][1] | (not self._ordered))
+
+    @property
+    def _ordered(self) -> bool:
+        return all(goal.ordered for goal in self.goals)
+
+    def _reached(self, met: Met, path: Array) -> Array:
+        """Return which points designs come to on their branch from the first, (L, N), by drives (L, N)."""
+        given = path[..., None]
+        still = np.zeros_like(given)
+        moved = self.of.robot.driven_motion(
+            given, still, still, self.free.parameters(met.u), q_guess=met.q[:, 0], threads=self.of.threads
+        )
+        off = self.of.robot.difference(met.q, moved.q)
+        turns = np.array([unit == "rad" for unit in self.model.v_units])
+        off = np.where(turns, (off + np.pi) % (2 * np.pi) - np.pi, off / self.free.size)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(off).max(axis=-1) < 1e-5)
+
+
+def _at(pose: Any) -> list[Scalar]:
+    """Return where the origin of a pose of any scalars is."""
+    return list(pose.spatial().point(Vec3(0.0, 0.0, 0.0)))
+
+
+def _slides(joint: Any) -> bool:
+    return isinstance(getattr(joint.kind, "kind", joint.kind), Prismatic)

@@ -1,0 +1,285 @@
+"""A mechanism, the numbers of it that may change, and what is measured of the motions of such designs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from ..algorithms.driven_motion import DriveQuality, JointTurn, LineDirection, Measure, PointMotion
+from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..io.units import LENGTHS
+from ..loops.mobility import planar_count
+from ..loops.moved_designs import MeasuredMotion, MovedDesigns
+from ..model.joints import Continuous, Revolute
+from ..motion.trajectory import Trajectory, span_of
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..spatial.arrays import Array
+from .free_numbers import FreeNumbers, refuse_other_unit
+from .goals import MotionGoal, extreme
+from .planar import PlanarMechanism
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenSamples:
+    """A motion of the drives, sampled.
+
+    Attributes
+    ----------
+    given : ndarray, shape (T, 3, n)
+        Positions, rates and second rates of the independent freedoms.
+    shares : ndarray, shape (T,)
+        How much of the time each sample stands for; one together.
+    duration : float
+    """
+
+    given: Array
+    shares: Array
+    duration: float
+    said: str
+
+
+class DesignProblem:
+    """What goals are asked about.
+
+    Parameters
+    ----------
+    robot : Robot
+    free : FreeNumbers
+    motion : object
+        As for :func:`kinetree.design`.
+    speed : float
+        Of the drive, in rad/s or m/s.
+    samples : int
+    threads : int
+    """
+
+    def __init__(self, robot: Robot, free: FreeNumbers, motion: Any, speed: float, samples: int, threads: int) -> None:
+        if robot.loops is None:
+            raise UnsupportedError(f"{robot.name!r} has no loops: there is no mechanism to design")
+        self.robot, self.model, self.free, self.threads = cast("Mechanism", robot), robot.model, free, threads
+        self.independent = self.robot.coordinates.independent
+        neutral = robot.neutral()
+        drawn = self.robot.closure_error(neutral).max(initial=0.0) < 1e-9
+        self.start: Array = neutral if drawn else self.robot.assembled()
+        self._given_motion, self._speed, self._samples = motion, float(speed), samples
+
+    # ---------------------------------------------------------------- what it moves like
+
+    @cached_property
+    def entries(self) -> list[int]:
+        """Where in q the independent freedoms are."""
+        return [self.robot.q_names.index(self.robot.v_names[k]) for k in self.independent]
+
+    @property
+    def drive_hinge(self) -> bool:
+        """Whether there is one drive, which turns."""
+        joint = next((j for j in self.model.joints if j.q_slice.start == self.entries[0]), None)
+        return len(self.entries) == 1 and joint is not None and isinstance(joint.kind, (Revolute, Continuous))
+
+    @cached_property
+    def motion(self) -> DrivenSamples:
+        """The motion that goals are measured over."""
+        given, n, count = self._given_motion, len(self.entries), self._samples
+        begin = self.start[self.entries]
+        if given is None or given == "turn":
+            if not self.drive_hinge:
+                raise OptionError(
+                    f"{self.robot.name!r} has no single drive that turns: say over which motion of "
+                    f"{', '.join(self.robot.independent())} it is designed, motion=(q, v, a) or a trajectory"
+                )
+            angle = begin + np.linspace(0.0, 2 * np.pi, count, endpoint=False)[:, None]
+            made = np.stack([angle, np.full_like(angle, self._speed), np.zeros_like(angle)], axis=1)
+            return DrivenSamples(made, np.full(count, 1.0 / count), 2 * np.pi / abs(self._speed), "a turn")
+        if isinstance(given, Trajectory):
+            first, last = span_of(given)
+            times = np.linspace(first, last, count)
+            parts = [np.asarray(x) for x in given.states(times)]
+            if parts[0].shape[-1] == self.robot.nq and self.robot.nq != n:
+                parts = [parts[0][:, self.entries], *(x[:, list(self.independent)] for x in parts[1:])]
+            return self._sampled(times, parts)
+        if isinstance(given, Sequence) and len(given) == 2 and n == 1:
+            unit = "rad" if self.drive_hinge else "m"
+            low, high = (self.free.in_si(x, unit, "motion") for x in given)
+            way = np.linspace(low, high, count)[:, None]
+            rate = np.full_like(way, self._speed * np.sign(high - low))
+            return self._sampled(np.linspace(0.0, abs(high - low) / abs(self._speed), count), [way, rate, 0.0 * way])
+        if isinstance(given, Sequence) and len(given) in (3, 4):
+            parts = [self._by_name(x) for x in given[-3:]]
+            t = np.asarray(given[0], dtype=float) if len(given) == 4 else np.linspace(0.0, 1.0, len(parts[0]))
+            return self._sampled(t, parts)
+        raise OptionError(
+            "motion is 'turn', (start, end) of the drive, arrays (q, v, a) or (t, q, v, a), or a trajectory"
+        )
+
+    def _by_name(self, given: Any) -> Array:
+        if isinstance(given, Mapping):
+            names = self.robot.independent()
+            for name in given:
+                if name not in names:
+                    raise UnknownNameError("independent freedom", name, names)
+            return np.stack([np.asarray(given[name], dtype=float) for name in names], axis=-1)
+        found = np.asarray(given, dtype=float)
+        return found[:, None] if found.ndim == 1 else found
+
+    def _sampled(self, times: Array, parts: Sequence[Array]) -> DrivenSamples:
+        n = len(self.entries)
+        if any(x.shape != (len(times), n) for x in parts) or len(times) < 2:
+            shapes = ", ".join(str(x.shape) for x in parts)
+            raise ShapeError(f"a motion has samples (T, {n}) of q, v and a at T times, two or more; got {shapes}")
+        shares = np.convolve(np.diff(times), [0.5, 0.5], mode="full") if len(times) > 1 else np.ones(1)
+        return DrivenSamples(np.stack(parts, axis=1), shares / shares.sum(), float(times[-1] - times[0]), "the motion")
+
+    # ---------------------------------------------------------------- words of goals
+
+    @cached_property
+    def _planar(self) -> PlanarMechanism | None:
+        return None if planar_count(self.model, self.start) is None else PlanarMechanism(self.robot)
+
+    @property
+    def plane(self) -> Array:
+        """Two unit vectors of the plane, (2, 3)."""
+        if self._planar is None:
+            raise OptionError(f"{self.robot.name!r} does not move in a plane: give points (N, 3)")
+        return np.eye(3)[:2] if self.free.drawn else self._planar.plane
+
+    def places(self, points: Any, what: str) -> Array:
+        """Return points in the world, (N, 3), in meters."""
+        texts = isinstance(points, Sequence) and any(isinstance(x, str) for one in points for x in one)
+        if texts:
+            points = [[self.free.in_si(x, "m", what) for x in one] for one in points]
+        found = np.asarray(points, dtype=float)
+        if found.ndim != 2 or found.shape[1] not in (2, 3) or not len(found) or not np.isfinite(found).all():
+            raise ShapeError(f"{what}: points are finite numbers (N, 2) or (N, 3), not of shape {found.shape}")
+        if self.free.drawn and not texts and not type(points).__name__.startswith("_"):
+            found = found * LENGTHS[self.free.drawn.units]
+        refuse_other_unit(float(np.abs(found).max()), self.free.size, what)
+        return found @ self.plane if found.shape[1] == 2 else found
+
+    def directions(self, points: Array) -> Array:
+        """Return which coordinates of points can be met, (3,)."""
+        return np.ones(3) if self._planar is None else np.abs(self.plane).max(axis=0)
+
+    def reference_axis(self, frame: str, way: Array) -> list[float]:
+        """Return what a frame's own coordinates of a direction are, as drawn."""
+        return [float(x) for x in self.robot.pose(self.start, frame)[:3, :3].T @ way]
+
+    def angle_law(self, name: str) -> Measure:
+        """Return what the angle of a joint, or of a line ``"O A"``, is measured by."""
+        if name in self.model.joint_index:
+            return JointTurn(self.model.joint(name).q_slice.start)
+        points = name.split()
+        if len(points) != 2:
+            raise UnknownNameError("joint or line between two points", name, self.model.joint_index)
+        first, second = (PointMotion(self.model.frame(p).name) for p in points)
+        right, up = ((float(x), float(y), float(z)) for x, y, z in self.plane)
+        return LineDirection(first, second, right, up)
+
+    def drive(self, name: str) -> int:
+        """Return the place in v of a drive."""
+        names = self.robot.independent()
+        if name not in names:
+            raise UnknownNameError("drive", name, names)
+        return self.independent[names.index(name)]
+
+    # ---------------------------------------------------------------- numbers of motions
+
+    def evaluate(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
+        """Return numbers of the motions of designs (L, n); NaN where a design cannot follow.
+
+        The last number is how far each stays from dead points, a squared sine.
+        """
+        every = [*goals, QUALITY]
+        values, follows, parts = np.full((len(u), len(every)), np.nan), np.ones(len(u), dtype=bool), []
+        for given, which in self._groups(every):
+            laws = [self._laws(every[k]) for k in which]
+            moved = self.robot.driven_motion(
+                given[:, 0], given[:, 1], given[:, 2], self.free.parameters(u), q_guess=self.start, threads=self.threads
+            )
+            good = np.flatnonzero(moved.closed)
+            follows &= moved.closed
+            if not len(good):
+                continue
+            measured = moved.measure(*(law for own in laws for law in own))
+            first = 0
+            for k, own in zip(which, laws, strict=True):
+                part = slice(first, first := first + self._width(moved, own))
+                values[good, k], weights = every[k].value(measured.values[good][..., part], self, sharp)
+                parts.append((k, measured, good, part, weights))
+        values[~follows] = np.nan
+        return MeasuredGoals(self, u, values, follows, parts)
+
+    def _laws(self, goal: MotionGoal) -> tuple[Measure, ...]:
+        if goal not in self._known_laws:
+            self._known_laws[goal] = goal.measures(self)
+        return self._known_laws[goal]
+
+    @cached_property
+    def _known_laws(self) -> dict[MotionGoal, tuple[Measure, ...]]:
+        return {}
+
+    def _groups(self, goals: Sequence[MotionGoal]) -> list[tuple[Array, list[int]]]:
+        """Return motions of the drives, and which goals are measured over each."""
+        found: list[tuple[Array, list[int]]] = []
+        common: list[int] = []
+        for k, goal in enumerate(goals):
+            own = goal.drives(self.motion)
+            if own is None:
+                common.append(k)
+            else:
+                found.append((own, [k]))
+        return [(self.motion.given, common), *found]
+
+    def _width(self, moved: MovedDesigns, laws: tuple[Measure, ...]) -> int:
+        """Return how many numbers measures are."""
+        if laws not in self._widths:
+            self._widths[laws] = moved.measure(*laws).values.shape[-1]
+        return self._widths[laws]
+
+    @cached_property
+    def _widths(self) -> dict[tuple[Measure, ...], int]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredGoals:
+    """Numbers of the motions of designs, (L, G), and which designs follow, (L,)."""
+
+    of: DesignProblem
+    u: Array
+    values: Array
+    follows: Array
+    parts: list[tuple[int, MeasuredMotion, Array, slice, Array]]
+
+    @cached_property
+    def slopes(self) -> Array:
+        """How they change with the unknowns, (L, G, n), exactly."""
+        found = np.full((*self.values.shape, self.u.shape[-1]), np.nan)
+        chain = self.of.free.slope(self.u)
+        for k, measured, good, part, weights in self.parts:
+            full = np.zeros_like(measured.values)
+            full[good, :, part] = weights
+            by_numbers = measured.gradient(full, threads=self.of.threads)
+            found[good, k] = np.einsum("lp,lpn->ln", by_numbers[good], chain[good])
+        found[~self.follows] = np.nan
+        return found
+
+
+class DeadPointGoal(MotionGoal):
+    """How far the motion stays from dead points."""
+
+    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        """Return how well drives decide all else."""
+        return (DriveQuality(),)
+
+    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        """Return the least."""
+        value, share = extreme(x[..., 0], sharp, -1.0)
+        return value, share[..., None]
+
+
+QUALITY = DeadPointGoal()

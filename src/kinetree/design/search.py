@@ -1,0 +1,431 @@
+"""The search for numbers of a mechanism that do what is wanted: points first, then motions, from many starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, explains_arguments
+from ..io.interrupts import are_interrupts_passed_on
+from ..io.progress import Bar
+from ..io.units import in_si
+from ..robot.load import load
+from ..robot.robot import Robot
+from ..spatial.arrays import Array
+from ..spatial.numbers import real_number, whole_number
+from .found import FoundDesign, GoalRow
+from .free_numbers import FreeNumbers
+from .goals import DesignGoal, Limit, MotionGoal, PointGoal
+from .local_search import LocalSearch
+from .precision import SOLVED, Met, PrecisionPoints
+from .problem import DesignProblem
+from .starts import beside, screened
+
+SHARP = (30.0, 300.0, 3000.0)
+"""How sharp smooth maxima are, one after the other; their errors are log(samples) / sharp."""
+
+MOST_STARTS, FIRST_ROUND = 8192, 12
+"""Of points: rounds grow until a design without defects is found."""
+
+USUAL_STARTS, REFINED = 64, 4
+"""Of motions: designs that are looked at, and of these the best that are improved."""
+
+NO_DEAD_POINT = 1e-3
+"""Squared sine that motions stay away from dead points, or a tenth of what the mechanism as drawn has."""
+
+SAME = 1e-5
+"""Designs that differ by less than this part of their bounds are the same."""
+
+
+@explains_arguments
+def design(
+    mechanism: Robot | str | os.PathLike[str], free: Mapping[Any, Any] | Sequence[str] | str, wanted: Any,
+    subject_to: Any = (), *, motion: Any = None, speed: float | str = 1.0, samples: int = 72,
+    starts: int | None = None, seed: int = 0, pareto: int | None = None, shortest: float | str | None = None,
+    progress: bool = True, threads: int = 1,
+) -> FoundDesign:  # fmt: skip
+    """DesignSearch for numbers of a mechanism that do what is wanted, with exact gradients.
+
+    Parameters
+    ----------
+    mechanism : Robot, str or path
+        A mechanism with loops, such as :func:`kinetree.linkage` makes, a name of the gallery or a file.
+    free : mapping or names
+        Numbers that may change: of a drawing ``"A.x"``, ``"B.A"`` (a distance), ``"crank.mass"``, ``"s.stiffness"``, or
+        ``"A"`` for both numbers of a point; of other mechanisms ``"crank_pin.position.x"``, ``"loops.pin.seat.y"``,
+        ``"coupler.mass"``.  Each with bounds ``(low, high)``, with how far it may be from where it is drawn, with a
+        tie ``"= -B.x"``, or with None for usual bounds.  Several names in a tuple share one number.  A name of your
+        own may stand for what others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
+    wanted : goal, or sequence of goals
+        Such as ``kt.design.Path("P", points)`` or ``kt.design.Torque()``; weights are factors, ``0.1 * goal``.
+    subject_to : limit, or sequence of limits
+        ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points without bound must be met.
+    motion : optional
+        What numbers of motions are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
+        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, or a trajectory of them.
+    speed : float or str
+        Of the drive, where the motion does not tell: rad/s or m/s, or ``"60 rpm"``.
+    samples : int
+        Of the motion.
+    starts : int, optional
+        How many designs to begin with, the one as drawn among them.  By default as many as it takes.
+    seed : int
+        Of the random starts: the same seed gives the same design.
+    pareto : int, optional
+        With two goals: return a front of so many designs between the best of each, see :attr:`FoundDesign.front`.
+    shortest : float or str, optional
+        Least distance of two pins of a link; by default 2 % of the mechanism's size.
+    progress : bool
+        Whether to show the best so far, on a terminal.  Ctrl-C ends the search and keeps it.
+    threads : int
+
+    Returns
+    -------
+    FoundDesign
+        Print it: what is met, by how much the rest is missed, what is in the way.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> four_bar = kt.linkage(
+    ...     {"O": (0, 0), "C": (100, 0), "A": (0, 30), "B": (90, 80), "P": (40, 120)},
+    ...     {"crank": "O A", "coupler": "A B P", "rocker": "B C"}, ground="O C", motor="O", units="mm")
+    >>> found = kt.design(four_bar, free=["C", "A", "B", "P"],
+    ...     wanted=kt.design.Path("P", [(30, 120), (10, 110), (-10, 90), (-20, 60)]))
+    >>> found.solved
+    True
+    """
+    robot = mechanism if isinstance(mechanism, Robot) else load(mechanism)
+    numbers = FreeNumbers(robot, free)
+    rate = real_number(in_si(speed, "rad/s", "speed"), "speed")
+    count = whole_number(samples, "samples", 3)
+    problem = DesignProblem(robot, numbers, motion, rate, count, threads)
+    least = 0.02 * numbers.size if shortest is None else numbers.in_si(shortest, "m", "shortest")
+    goals, limits = _goals(wanted), [_limit(one) for one in _several(subject_to)]
+    search = DesignSearch(problem, goals, limits, least, np.random.default_rng(seed), starts, progress)
+    return search.run() if pareto is None else search.front(whole_number(pareto, "pareto", 2))
+
+
+def _several(given: Any) -> list[Any]:
+    if isinstance(given, Mapping):
+        return list(given.values())
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _goals(given: Any) -> list[DesignGoal]:
+    found = _several(given)
+    for one in found:
+        if not isinstance(one, DesignGoal):
+            hint = "; with a bound it belongs to subject_to" if isinstance(one, Limit) else ""
+            raise OptionError(f"wanted is goals of kt.design, such as Path or Torque, not {one!r}{hint}")
+    if not found:
+        raise OptionError("wanted names no goal: what is the mechanism to do?")
+    return found
+
+
+def _limit(given: Any) -> Limit:
+    if isinstance(given, PointGoal):
+        return Limit(given)
+    if not isinstance(given, Limit):
+        raise OptionError(f"subject_to is goals with bounds, such as kt.design.Torque() <= 2.0, not {given!r}")
+    return given
+
+
+@dataclass
+class LimitRow:
+    """A limit with numbers: sign * (value - bound) >= 0."""
+
+    goal: DesignGoal
+    bound: float
+    sign: float
+    scale: float
+
+
+@dataclass
+class BestSoFar:
+    """The best so far."""
+
+    u: Array
+    size: float = np.inf
+    met: Met | None = None
+    others: list[tuple[Met, str]] = field(default_factory=list)
+    defect: str = ""
+
+
+class DesignSearch:
+    """One search.
+
+    Parameters
+    ----------
+    of : DesignProblem
+    goals : sequence of DesignGoal
+    limits : sequence of Limit
+    shortest : float
+    rng : Generator
+    starts : int, optional
+    progress : bool
+    """
+
+    def __init__(
+        self, of: DesignProblem, goals: Sequence[DesignGoal], limits: Sequence[Limit], shortest: float,
+        rng: np.random.Generator, starts: int | None, progress: bool,
+    ) -> None:  # fmt: skip
+        self.of, self.free, self.goals, self.limits = of, of.free, list(goals), list(limits)
+        self.rng, self.starts, self.progress, self.shortest = rng, starts, progress, shortest
+        self.begin: Array | None = None
+        fits = [x for x in (*goals, *(limit.goal for limit in limits)) if isinstance(x, PointGoal)]
+        self.points = PrecisionPoints(of, fits, shortest) if fits else None
+        self.rows = [row for limit in limits for row in self._rows(limit)]
+        self.moving = [goal for goal in goals if isinstance(goal, MotionGoal)]
+        self.asked: list[MotionGoal] = [*self.moving, *(r.goal for r in self.rows if isinstance(r.goal, MotionGoal))]
+        self.scales = np.ones(len(self.moving))
+        self.guard = NO_DEAD_POINT
+        self.notes: list[str] = []
+        self.idle: list[str] = []
+        self.interrupted = False
+
+    def _rows(self, limit: Limit) -> list[LimitRow]:
+        goal, found = limit.goal, []
+        for given, sign in ((limit.low, 1.0), (limit.high, -1.0)):
+            if given is not None:
+                bound = self.free.in_si(given, goal.unit.replace("N m", "Nm"), goal.label)
+                found.append(LimitRow(goal, bound, sign, max(abs(bound), 1e-9)))
+        if isinstance(goal, PointGoal) and any(row.sign > 0.0 for row in found):
+            raise OptionError(f"{goal.label}: at least so far from its points? Give a limit at_most, or none")
+        return found
+
+    # ---------------------------------------------------------------- the whole search
+
+    def run(self) -> FoundDesign:
+        """Return the best design."""
+        best = BestSoFar(self.free.start.copy())
+        try:
+            self._name_idle()
+            if self.points is not None:
+                best = self._met(self.points)
+            if self.asked:
+                best = self._improved(best)
+        except KeyboardInterrupt:
+            if are_interrupts_passed_on():
+                raise
+            self.interrupted = True
+            self.notes.append("interrupted: this is the best so far")
+        return self._found(best)
+
+    def front(self, count: int) -> FoundDesign:
+        """Return the best of both goals together, with designs between the best of each: of one as the other allows."""
+        if len(self.moving) != 2 or len(self.goals) != 2:
+            raise OptionError("a front needs two goals that are numbers of a motion, wanted=[Torque(), ShakingForce()]")
+        both, ends = self.run(), []
+        for k in (0, 1):
+            ends.append(self._again([self.goals[k]], [], both.unknowns))
+        low, high = (self._values(end)[1] for end in reversed(ends))
+        sign, between, found = -1.0 if self.goals[1].larger else 1.0, [ends[0]], ends[0]
+        for bound in np.linspace(high, low, count)[1:-1]:
+            limit = LimitRow(self.goals[1], float(bound), -sign, max(abs(float(bound)), 1e-9))
+            found = self._again([self.goals[0]], [limit], found.unknowns)
+            between.append(found)
+        rows = [self._reported(design) for design in (*between, ends[1])]
+        return replace(both, front=tuple(rows))
+
+    def _again(self, goals: list[DesignGoal], rows: list[LimitRow], begin: Array) -> FoundDesign:
+        """DesignSearch once more from a design, for some of the goals, with further limits."""
+        other = DesignSearch(self.of, goals, self.limits, self.shortest, self.rng, self.starts, self.progress)
+        other.rows += rows
+        other.asked += [row.goal for row in rows if isinstance(row.goal, MotionGoal)]
+        other.begin = begin
+        return other.run()
+
+    def _values(self, design: FoundDesign) -> Array:
+        return np.asarray(self.of.evaluate(design.unknowns[None], self.moving, None).values[0])
+
+    def _reported(self, design: FoundDesign) -> FoundDesign:
+        """Return a design of the front with both goals, and no limits."""
+        both = self.of.evaluate(np.stack([self.free.start, design.unknowns]), self.moving, None).values
+        words = ["larger" if goal.larger else "smaller" for goal in self.moving]
+        rows = [GoalRow(g.label, both[0, k], both[1, k], g.unit, words[k], None) for k, g in enumerate(self.moving)]
+        return replace(design, goals=(*rows, *(row for row in design.goals if row.bound is not None)))
+
+    def _name_idle(self) -> None:
+        """Name numbers that nothing depends on."""
+        u = np.clip(self.free.random(6, self.rng), self.free.low, self.free.high)
+        touched = np.zeros(u.shape[-1], dtype=bool)
+        if self.points is not None:
+            _, by_u, _ = self.points.slopes(u, beside(self.points, len(u), self.rng))
+            touched |= (np.abs(np.nan_to_num(by_u)) > 1e-14).any(axis=(0, 1, 2))
+        if self.asked:
+            found = self.of.evaluate(u, self.asked, SHARP[0])
+            if not found.follows.any() and self.points is None:
+                return
+            sizes = np.abs(np.nan_to_num(found.values[:, :-1, None])) / (self.free.high - self.free.low)
+            touched |= (np.abs(np.nan_to_num(found.slopes[:, :-1])) > 1e-12 * sizes).any(axis=(0, 1))
+        self.idle = [name for name, used in zip(self.free.names, touched, strict=True) if not used]
+        if self.idle:
+            self.notes.append(f"nothing that is wanted depends on {', '.join(self.idle)}: left as drawn")
+
+    # ---------------------------------------------------------------- points
+
+    def _met(self, points: PrecisionPoints) -> BestSoFar:
+        """Return the best design that meets the points, of rounds of starts that grow until there is one."""
+        most, done, parts = self.starts or MOST_STARTS, 0, []
+        best = BestSoFar(self.free.start.copy())
+        enough = self._enough(points)
+        with Bar(most, "design", counted=True, wanted=self.progress) as bar:
+            count = min(FIRST_ROUND, most)
+            try:
+                while done < most:
+                    parts.append(points.search(*screened(points, count, self.rng, not done)))
+                    done += count
+                    known = len(best.others)
+                    best = self._chosen(points, Met.joined(parts))
+                    parts = [Met.joined(parts)]
+                    bar.show(done, f"design: misses by {best.size:.3g} of its size")
+                    nothing_new = best.size < SOLVED and done > count >= 4 * FIRST_ROUND and len(best.others) == known
+                    good = best.size < SOLVED and not best.defect
+                    if self.starts is None and (good or nothing_new or done >= enough):
+                        break
+                    count = min(4 * count, 1024, most - done)
+            except KeyboardInterrupt:
+                if not parts or are_interrupts_passed_on():
+                    raise
+                self.notes.append("interrupted: this is the best so far")
+        return best
+
+    def _enough(self, points: PrecisionPoints) -> int:
+        """Return how many starts are enough where points cannot all be met: there are more equations than numbers."""
+        equations = int((points.factor > 0.0).sum()) + len(points.target) * len(points.rows)
+        numbers = len(self.free.names) + (len(points.target) - points.anchored) * self.of.robot.nv
+        return 1024 if equations > numbers else MOST_STARTS
+
+    def _chosen(self, points: PrecisionPoints, met: Met) -> BestSoFar:
+        """Return the best of designs: met, without defects, with links of like lengths; or the nearest."""
+        order = np.argsort(met.cost)
+        met = met[order[np.isfinite(met.cost[order])]]
+        solved = int((met.cost < SOLVED).sum())
+        distinct = self._distinct(met.u[: max(solved, 8)])
+        met = met[distinct]
+        wrong = points.defects(met)
+        uneven = points.uneven(met.u)
+        rank = sorted(range(len(wrong)), key=lambda k: (
+            met.cost[k] >= SOLVED, bool(wrong[k]), uneven[k] if met.cost[k] < SOLVED else met.cost[k]
+        ))  # fmt: skip
+        if not solved and any(
+            not w for w in wrong
+        ):  # what cannot be met at all is at least met by something that works
+            near = [k for k in rank if met.cost[k] < 1.5 * met.cost[rank[0]] + SOLVED]
+            rank = sorted(rank, key=lambda k: (k not in near, bool(wrong[k]), met.cost[k]))
+        first = rank[0]
+        others = [(met[k], wrong[k]) for k in rank[1:] if met.cost[k] < SOLVED]
+        return BestSoFar(met.u[first], float(met.cost[first]), met[first], others, wrong[first])
+
+    def _distinct(self, u: Array) -> list[int]:
+        found: list[int] = []
+        for k, one in enumerate(u):
+            if not found or np.abs((u[found] - one) / self.points.scale).max(axis=-1).min() > SAME:  # type: ignore[union-attr]
+                found.append(k)
+        return found
+
+    # ---------------------------------------------------------------- motions
+
+    def _improved(self, best: BestSoFar) -> BestSoFar:
+        """Improve designs by sequential quadratic programming, from the best of many."""
+        if best.met is not None:
+            met = [best.met, *(other for other, wrong in best.others if not wrong)][: 8 * REFINED]
+            u = np.array([one.u for one in met])
+        else:
+            u = self.free.random(self.starts or USUAL_STARTS, self.rng)
+            if self.begin is not None:
+                u = np.stack([self.begin, self.free.start])
+        idle = [name in self.idle for name in self.free.names]
+        u[:, idle] = self.free.start[idle]
+        looked = self.of.evaluate(u, self.asked, None)
+        if not looked.follows.any() and best.met is None:
+            u = self.free.random(16 * USUAL_STARTS, self.rng)
+            looked = self.of.evaluate(u, self.asked, None)
+        values, follows = looked.values, looked.follows
+        if not follows.any():
+            self.notes.append(f"none of {len(u)} designs follows the whole motion: they come to dead points")
+            return best
+        first = int(np.flatnonzero(follows)[0])
+        n = len(self.moving)
+        self.scales = np.maximum(
+            np.abs(values[first, :n]), 1e-9 * max(1.0, np.nanmax(np.abs(values[:, :n]), initial=0.0))
+        )
+        self.guard = min(NO_DEAD_POINT, 0.1 * float(np.nanmax(values[:, -1])))
+        merit = np.where(follows, self._merit(values), np.inf)
+        order = [0, *(k for k in np.argsort(merit) if k)] if follows[0] else list(np.argsort(merit))
+        order = [k for k in order if follows[k]][:REFINED]
+        found = BestSoFar(u[order[0]], np.inf, best.met, best.others, best.defect)
+        with Bar(len(order), "design", counted=True, wanted=self.progress) as bar:
+            tried = []
+            for k, lane in enumerate(order):
+                drives = self.points.unwrapped(met[lane].q[:, self.of.entries]) if self.points else None
+                tried.append(self._descended(u[lane], drives, SHARP[:1]))
+                bar.show(k, f"design: best so far {min(size for *_, size in tried):.6g} of the first")
+            there, at, _ = min(tried, key=lambda one: one[2])
+            found.u, at, found.size = self._descended(there, at, SHARP[1:])
+            if self.points is not None and at is not None:
+                found.met = self.points.met(found.u, at)
+        return found
+
+    def _merit(self, values: Array) -> Array:
+        """Return the objective with what limits are exceeded by, of true values (L, G + 1)."""
+        n = len(self.moving)
+        signs = np.array([-1.0 if goal.larger else 1.0 for goal in self.moving])
+        weights = np.array([goal.weight for goal in self.moving])
+        merit = (signs * weights * values[:, :n] / self.scales).sum(axis=-1)
+        for k, row in enumerate(r for r in self.rows if isinstance(r.goal, MotionGoal)):
+            merit = merit + 1e3 * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - 1e-4, 0.0)
+        return merit
+
+    def _descended(self, u: Array, drives: Array | None, sharp: Sequence[float]) -> tuple[Array, Array | None, float]:
+        """Return a better design, where its drives are at the points, and its merit."""
+        best = u, drives, self._true_merit(u, drives)
+        for one in sharp:
+            there, drives = LocalSearch(self, best[0], best[1], one).run()
+            size = self._true_merit(there, drives)
+            if size < best[2] or np.isnan(best[2]):
+                best = there, drives, size
+        return best
+
+    def _true_merit(self, u: Array, drives: Array | None) -> float:
+        size = float(self._merit(self.of.evaluate(u[None], self.asked, None).values)[0])
+        if self.points is None or drives is None:
+            return size
+        r, *_ = self.points.driven(u, drives)
+        return size + 1e3 * float(np.sqrt((r * r).sum()))
+
+    # ---------------------------------------------------------------- what was found
+
+    def _found(self, best: BestSoFar) -> FoundDesign:
+        """Return the result, with true values before and after."""
+        met = best.met
+        u = np.stack([self.free.start, best.u])
+        rows: list[GoalRow] = []
+        asked, goal_count = self.asked, len(self.moving)
+        values = np.full((2, len(asked)), np.nan)
+        if asked:
+            found = self.of.evaluate(u, asked, None)
+            values = found.values[:, :-1]
+            if not found.follows[1]:
+                self.notes.append("it does not follow the whole motion: it comes to a dead point on the way")
+        for k, goal in enumerate(self.moving):
+            word = "larger" if goal.larger else "smaller"
+            rows.append(GoalRow(goal.label, values[0, k], values[1, k], goal.unit, word, None))
+        if self.points is not None and met is not None:
+            for k, aim in enumerate(self.points.goals):
+                miss = float(met.miss[self.points.goal_of == k].max())
+                miss = miss / self.free.size if aim.unit == "rad" else miss
+                bound = next((row.bound for row in self.rows if row.goal is aim), 0.0)
+                rows.append(GoalRow(f"{aim.label} misses by up to", np.nan, miss, aim.unit, "at most", bound))
+        for k, row in enumerate(r for r in self.rows if isinstance(r.goal, MotionGoal)):
+            word = "at least" if row.sign > 0.0 else "at most"
+            two = values[:, goal_count + k]
+            rows.append(GoalRow(row.goal.label, two[0], two[1], row.goal.unit, word, row.bound))
+        if best.defect:
+            self.notes.append(best.defect)
+        return FoundDesign(self.of, best.u, tuple(rows), tuple(self.notes), met, self.points, tuple(best.others))

@@ -1,0 +1,211 @@
+"""Searches for designs, against closed forms and known mechanisms: Freudenstein, counterweights, cognates."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.design.free_numbers import FreeNumbers
+from kinetree.design.problem import DesignProblem
+
+design = kt.design
+EVERY = ["O", "C", "A", "B", "P"]
+
+
+def linkage(*args, **options):
+    """Return a linkage in machine code, as users have it."""
+    return kt.Mechanism(kt.linkage(*args, **options).model, backend="compiled")
+
+
+def four_bar(scale=1.0, **options):
+    points = {"O": (0, 0), "C": (1, 0), "A": (0, 0.3), "B": (0.9, 0.8), "P": (0.4, 1.2)}
+    return linkage(
+        {name: (scale * x, scale * y) for name, (x, y) in points.items()},
+        {name: {"points": own, "mass": 1} for name, own in (("crank", "O A"), ("coupler", "A B P"), ("rocker", "B C"))},
+        ground="O C", motor="O", **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return four_bar()
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    """A four-bar whose coupler curve gives points that can be met, and nine of them."""
+    robot = linkage(
+        {"O": (0.1, -0.1), "C": (1.1, 0.2), "A": (0.05, 0.3), "B": (0.95, 0.9), "P": (0.4, 1.2)},
+        {"crank": "O A", "coupler": "A B P", "rocker": "B C"}, ground="O C", motor="O",
+    )  # fmt: skip
+    turn = robot.follow({"O": np.linspace(0, 2 * np.pi, 9, endpoint=False)})
+    return robot, robot.point_position(turn, "P")[:, :2]
+
+
+@pytest.mark.parametrize("count", [4, 5, 9])
+def test_points_are_met_without_defects(drawn, hidden, count):
+    points = hidden[1][np.linspace(0, 8, count).astype(int)]
+    found = design(drawn, EVERY, design.Path("P", points), seed=count)
+    assert found.solved
+    assert found.miss.max() < 1e-9
+    # it is driven from point to point, as a mechanism of its own, drawn at the first of them
+    robot = found.robot
+    drive = found.points.unwrapped(found.q[:, :1])[:, 0]
+    went = robot.point_position(robot.follow({"O": drive}, robot.neutral()), "P")[:, :2]
+    np.testing.assert_allclose(went, points, atol=1e-8)
+    assert robot.closure_error(robot.neutral()).max() < 1e-12
+
+
+@pytest.mark.slow
+def test_nine_points_from_any_seed_and_the_cognates(drawn, hidden):
+    made, points = [], hidden[1]
+    for seed in range(10):
+        found = design(drawn, EVERY, design.Path("P", points), seed=seed)
+        assert found.solved
+        assert found.miss.max() < 1e-6
+        made.append(found)
+    many = design(drawn, EVERY, design.Path("P", points), starts=1500, seed=3)
+    shapes = np.array([_lengths(one.robot) for one in (many, *many.others)])
+    for cognate in (hidden[0], *design.cognates(hidden[0], "P")):
+        assert np.abs(shapes - _lengths(cognate)).max(axis=1).min() < 1e-6
+
+
+def _lengths(robot):
+    """Return lengths of a four-bar in an order that does not tell input from output."""
+    at = {p: robot.point_position(robot.neutral(), p)[:2] for p in EVERY}
+    o, c = (at["O"], at["C"]), (at["A"], at["B"])
+    ends = sorted(range(2), key=lambda k: float(o[k][0]))
+    return np.array(
+        [np.linalg.norm(o[0] - o[1]), *(np.linalg.norm(o[k] - c[k]) for k in ends), np.linalg.norm(c[0] - c[1])]
+    )
+
+
+def test_function_is_freudensteins():
+    d, a, b, c = 1.0, 0.4, 1.1, 0.8
+    phi = np.radians([40.0, 75.0, 110.0])
+    reach = a * np.exp(1j * phi) - d
+    inside = (c**2 + np.abs(reach) ** 2 - b**2) / (2 * c * np.abs(reach))
+    psi = np.angle(reach) - np.arccos(inside)
+    equations = np.stack([np.cos(psi), -np.cos(phi), np.ones(3)], axis=1)
+    k1, k2, k3 = np.linalg.solve(equations, np.cos(phi - psi))
+    wanted = d / k1, d / k2, np.sqrt((d / k1) ** 2 + (d / k2) ** 2 + d**2 - 2 * k3 * d * d / k1 / k2)
+    robot = linkage(
+        {"O": (0, 0), "C": (d, 0), "A": {"O": 0.6, "angle": "40 deg"}, "B": {"A": 1.3, "C": 1.0, "side": "above"}},
+        {"crank": "O A", "coupler": "A B", "rocker": "C B"}, ground="O C", motor="O",
+    )  # fmt: skip
+    free = {"A.O": (0.05, 3), "B.C": (0.05, 3), "B.A": (0.05, 3)}
+    found = design(robot, free, design.Function("O A", "C B", list(zip(phi, psi, strict=True))))
+    np.testing.assert_allclose([found.numbers[name] for name in free], wanted, rtol=1e-10)
+
+
+def test_counterweight_of_a_slider_crank_is_the_textbooks():
+    """Half of what goes forth and back is balanced, and all that goes round: in the mean that shakes least."""
+    engine = linkage(
+        {"O": (0, 0), "A": (40, 0), "B": (190, 0), "W": (-25, 0)},
+        {"crank": {"points": "O A W", "mass": 0.5, "com": (10, 0), "inertia": 1e-4}, "rod": "A B"},
+        ground="O", motor="O", sliders={"B": "x"}, masses={"A": 0.2, "B": 0.4, "W": 0.1}, units="mm",
+    )  # fmt: skip
+    found = design(engine, {"W.mass": (0, 3)}, design.ShakingForce(), speed="600 rpm")
+    assert found.numbers["W.mass"] == pytest.approx((0.5 * 10 + 0.2 * 40 + 0.5 * 0.4 * 40) / 25, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [design.Torque(), design.Torque("O", "rms"), design.Energy(), design.PinForce("B"), design.ShakingForce("peak"),
+     design.ShakingMoment(), design.TransmissionAngle(), design.Dwell("C", (0.0, 1.0)), design.Dwell("P", (0.0, 1.0))],
+    ids=lambda goal: goal.label,
+)  # fmt: skip
+def test_slopes_of_goals_are_those_of_differences(drawn, goal):
+    _compare(drawn, {"A": 0.1, "B": 0.1, "coupler.mass": (1, 3)}, goal)
+
+
+def _compare(robot, free, goal, **options):
+    numbers = FreeNumbers(robot, free)
+    motion = {"motion": None, "speed": 3.0, "samples": 24, "threads": 1} | options
+    problem = DesignProblem(robot, numbers, **motion)
+    u = numbers.start[None]
+    for sharp in (20.0, None):
+        found = problem.evaluate(u, [goal], sharp).slopes[0, 0]
+        step = 1e-5
+        sides = [problem.evaluate(u + s * step * np.eye(u.size), [goal], sharp).values[:, 0] for s in (-2, -1, 1, 2)]
+        wanted = (sides[0] - 8 * sides[1] + 8 * sides[2] - sides[3]) / (12 * step)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_natural_frequency_is_that_of_a_spring():
+    """A mass on a bar that a spring holds: k l^2 / m l^2, where the spring is square to it."""
+    robot = linkage(
+        {"O": (0, 0), "C": (1, 0), "A": (0, 0.5), "B": (1, 0.5), "S": (-0.5, 0.5)},
+        {"one": "O A", "link": "A B", "two": "C B"},
+        ground="O C S", motor="O", masses={"A": 2.0}, springs={"s": {"between": "S A", "stiffness": 800}},
+        gravity=(0, 0),
+    )  # fmt: skip
+    goal = design.NaturalFrequency()
+    numbers = FreeNumbers(robot, {"s.stiffness": (100, 2000), "A.mass": (1, 3)})
+    problem = DesignProblem(robot, numbers, (0.0, 0.3), 1.0, 5, 1)
+    assert problem.evaluate(numbers.start[None], [goal], None).values[0, 0] == pytest.approx(20 / 2 / np.pi, rel=1e-8)
+    _compare(robot, {"s.stiffness": (100, 2000), "A.mass": (1, 3)}, goal, motion=(0.0, 0.3))
+    found = design(robot, {"s.stiffness": (100, 2000)}, goal, [goal <= 4.0], motion=(0.0, 0.3))
+    assert found.numbers["s.stiffness"] == pytest.approx(2.0 * (8 * np.pi) ** 2, rel=1e-4)
+
+
+def test_goals_within_limits(drawn):
+    found = design(
+        drawn, {"A": 0.1, "B": 0.2}, design.Torque(), [design.TransmissionAngle("B") >= "40 deg"], speed=3, samples=48
+    )
+    torque, angle = found.goals
+    assert torque.after < 0.7 * torque.before
+    assert angle.is_met
+    q = design.turn(found.robot, 361)
+    least = design.transmission_angle(found.robot, q)
+    assert np.minimum(least, np.pi - least).min() > np.radians(39.5)
+    assert "active" in str(found)
+
+
+def test_ties_groups_and_names_of_ones_own(drawn):
+    free = FreeNumbers(
+        drawn, {"r": (0.1, 2), "A.y": "= r", "C.x": "= 3 * r + 0.1", ("crank.mass", "rocker.mass"): (1, 2)}
+    )
+    assert free.names == ("r", "crank.mass")
+    numbers = dict(zip((p.key for p in free.places), free.values(np.array([0.5, 1.5])), strict=True))
+    assert numbers == pytest.approx({"A.y": 0.5, "C.x": 1.6, "crank.mass": 1.5, "rocker.mass": 1.5})
+    np.testing.assert_allclose(free.start[0], 0.3, atol=1e-12)
+    assert free.slope(np.array([0.5, 1.5]))[list(numbers).index("C.x"), 0] == pytest.approx(3.0)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+def test_what_cannot_be_met_says_by_how_much(drawn):
+    found = design(drawn, {"A": 0.01, "P": 0.01}, design.Path("P", [(0.4, 1.2), (2.0, 0.2)]), starts=24)
+    assert not found.solved
+    assert found.miss.max() > 0.1
+    text = str(found)
+    assert "not all is met" in text
+    assert "misses by up to" in text
+    assert "bound" in text
+
+
+def test_limits_that_cannot_hold_are_missed(drawn):
+    found = design(drawn, {"B": 0.02}, design.Torque(), design.TransmissionAngle("B") >= "80 deg", samples=24)
+    assert "MISSED by" in str(found)
+    assert not found.solved
+
+
+def test_numbers_that_nothing_depends_on_are_named(drawn):
+    found = design(drawn, {"A": 0.05, "P": 0.1}, design.TransmissionAngle(), samples=24)
+    assert any("P.x, P.y" in note for note in found.notes)
+    assert found.numbers["P.x"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("free", "wanted", "said"),
+    [({"A.x": (10, 60)}, design.Torque(), "another unit"), ({"A.q": (0, 1)}, design.Torque(), "A.x"),
+     (["A"], design.Path("P", [(400, 1200), (300, 1000)]), "another unit"),
+     ({"A.x": (2, 1)}, design.Torque(), "choose"),
+     (["A"], [], "no goal"), (["A"], design.Torque() <= 2, "subject_to"), (["A"], design.PinForce("D"), "joint"),
+     ({"A.x": "= import os"}, design.Torque(), "formula"), ({"A.x": "3 kg"}, design.Torque(), "A.x"),
+     (["A"], design.Path("P", [(1, 2, 3, 4)]), "shape"), ({}, design.Torque(), "no number")],
+)  # fmt: skip
+def test_bad_input(drawn, free, wanted, said):
+    with pytest.raises(kt.KinetreeError, match=said):
+        design(drawn, free, wanted)
