@@ -88,7 +88,7 @@ class Checks:
             )
 
     def between_branches(self, rates: Array, tolerance: float) -> str:
-        """Return a warning about a velocity in a singular configuration that no acceleration keeps closed."""
+        """Return a message about a velocity between branches, which no acceleration keeps closed; empty if none is."""
         bad = rates > tolerance
         if not bad.any():
             return ""
@@ -99,7 +99,7 @@ class Checks:
         )
 
     def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
-        """Return an error that names the loop that could not be closed, in the first state that is ``bad``."""
+        """Return a message that names the loop that could not be closed, in the first state that is ``bad``."""
         lane = int(np.flatnonzero(bad)[0])
         name, left, unit = self.widest(gaps[lane])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""

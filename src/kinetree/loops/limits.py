@@ -160,7 +160,7 @@ class PositionLimits:
         return found, within
 
     def refusal(self, how: str, q: Array, bad: Array, batch: tuple[int, ...]) -> str:
-        """Return an error that names the joint beyond its limits, in the ``bad`` state that is nearest to them."""
+        """Return a message that names the joint beyond its limits, in the ``bad`` state that is nearest to them."""
         lanes = np.flatnonzero(bad)
         lane = int(lanes[np.argmin(self.excess(q[lanes]))])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""

@@ -143,7 +143,7 @@ class VariedMechanism:
         return program
 
     def slopes(self, laws: tuple[Measure, ...], by: tuple[str, ...]) -> SlopeProgram:
-        """Return how measures change with ``by``: position, rate or second of the drives, numbers that vary."""
+        """Return the program that differentiates measures by ``by``: drives or their rates, or numbers that vary."""
         if (laws, by) not in self._made:
             law, lengths = self._measuring(laws, True)
             self._made[laws, by] = SlopeProgram(self.name, law, lengths, by, self._compiled, self.cpu)

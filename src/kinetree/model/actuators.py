@@ -124,7 +124,7 @@ class JointCoupling:
         return f"{self.name}: coupling"
 
     def terms(self) -> Iterator[tuple[str, float, bool]]:
-        """Return the joints with their coefficients, and whether each belongs to x."""
+        """Yield the joints with their coefficients, and whether each belongs to x."""
         for names, factors, of_x in (
             (self.joints, self.coefficients, False),
             (self.follows, self.follows_coefficients, True),

@@ -126,7 +126,7 @@ def _draft(loop: Loop, names: dict[int, str], on: dict[int, Pose]) -> Draft:
 
 
 def _without_needless_frames(model: Model) -> Model:
-    """Return the frames without those of joints and bodies, which exist implicitly."""
+    """Return a model without the frames of joints and bodies, which exist implicitly."""
     usual = {Frame(j.name, i) for i, j in enumerate(model.joints)} | {
         Frame(b.name, i) for i, b in enumerate(model.bodies)
     }

@@ -72,7 +72,7 @@ class Attachment(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Its parts."""
+        """The names of the vectors it consists of."""
         return ("force", "moment", "point") if self.axes else ("wrench",)
 
     @property
@@ -93,7 +93,7 @@ NOTHING = Given()
 
 
 def each_body(model: Model) -> tuple[Attachment, ...]:
-    """Return attachments of six numbers for every body."""
+    """Return an attachment of six numbers for every body."""
     return _numbered(len(model.bodies))
 
 

@@ -89,7 +89,7 @@ def _are_same(one: tuple[float, tuple[Array, ...]], other: tuple[float, tuple[Ar
 
 
 def _in_order(parts: Iterable[Part], work: Callable[[Part], Computed], threads: int) -> Iterator[Computed]:
-    """Compute a few parts at a time; the first one alone, since it makes the machine code for all."""
+    """Yield computed parts, a few at a time; the first one alone, since it makes the machine code for all."""
     waiting: deque[Future[Computed]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:

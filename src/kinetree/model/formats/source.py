@@ -131,7 +131,7 @@ class FileBuilder(ModelBuilder):
             self.file = outer
 
     def unknown(self, what: str, name: str, known: Iterable[str]) -> str:
-        """Return an error that there is no such name; only the first few get a suggestion, which searches all names."""
+        """Return the message that there is no such name; only the first few suggest others, since all are searched."""
         self._unknown += 1
         if self._unknown > MOST_SUGGESTIONS:
             return f"no {what} named {name!r}."
