@@ -1,4 +1,8 @@
-"""Every algorithm of trees, of every size and kind of tree: compiled, or the user is told that it is not."""
+"""Every algorithm, of every size and kind of robot: compiled, or the user is told that it is not.
+
+Which code there is for a size is asked without making it: kernels stop at their graph, or at the schedule of their
+loop.  What the code computes is judged where it is quickly made: on few bodies, as straight-line code and as loops.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,56 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import random_state
-from kinetree.algorithms.table import ALGORITHMS
+from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS
+from kinetree.engine.graph import TooLong
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import evaluator
+from kinetree.run.compiler import Compiler, prepare
 
-SIZES = (20, 50, 109, 111, 200) if os.environ.get("KINETREE_ALL_SIZES") else (20, 111)
-"""All of them take a quarter of an hour of compiling: ask for them where code length or loops over bodies change."""
+ALL = bool(os.environ.get("KINETREE_ALL_SIZES"))
+"""All sizes of all kinds take three minutes to trace, and a quarter of an hour to compile: ask for them where code
+length or loops over bodies change."""
 
-SLOWLY_COMPILED = {"regressor", "joint_momentum_regressor", "forward_dynamics_derivatives", "inverse_mass_matrix"}
-"""Straight-line code of matrices that takes long to make: of these only sizes that do not."""
+KINDS = ("tree", "chain", "followers", "floating")
+SIZES = (20, 50, 109, 111, 200)
+LONG = {("followers", 109), ("followers", 200)}
+"""Those of trees that are left out otherwise: what followers are led by is straight-line code on both sides of 110."""
 
-MATRICES = {
-    "mass_matrix", "mass_matrix_factors", "coriolis_matrix", "inverse_dynamics_derivatives",
-    "operational_space_inertia",
+LONG_OF_LOOPS = {
+    "closed_inverse_dynamics_derivatives", "closed_forward_dynamics_derivatives", "closed_force_slopes", "basis_slopes",
 }  # fmt: skip
-"""The same with followers, of which no loop knows."""
+"""Algorithms of mechanisms that take ten seconds each to trace at 109 bodies."""
+
+
+class Made:
+    """What becomes of an algorithm: straight-line code, a loop over bodies, or the reference, and what is said."""
+
+    def __init__(self, compiler, name, options):
+        self.compiler, self.name, self.options = compiler, name, options
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.one, self.batch = self._form(False), self._form(True)
+        self.said = [w for w in told if "the slower reference is used" in str(w.message)]
+
+    def _form(self, batch):
+        while self.compiler.handles(self.name, self.options):
+            try:
+                prepare(self.compiler.kernel(self.name, self.options), not batch, batch)
+            except TooLong:
+                self.compiler.give_up(self.name, self.options)
+            else:
+                return "loop" if self.compiler.loops(self.name, self.options) else "straight"
+        return "reference"
+
+
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    """Let kernels be traced or scheduled, as for machine code, of which none is made."""
+    traced = {}
+    monkeypatch.setattr(Kernel, "_address", lambda self, form: traced.setdefault(id(self), (self, self.source())) and 0)
+    for name in ("single_address", "lanes_address"):
+        monkeypatch.setattr(RolledKernel, name, property(lambda self: int(self._plan is None)))
 
 
 def tree(kind, count):
@@ -59,14 +99,55 @@ def runs_compiled(robot, algorithm, monkeypatch):
     assert_close(one, several[1], 1e-11)
 
 
-@pytest.mark.parametrize("kind", ["tree", "chain", "followers", "floating"])
-@pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES)])
-def test_every_algorithm_is_compiled_or_says_that_it_is_not(kind, count, monkeypatch):
-    robot = tree(kind, count).with_backend("compiled")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [SIZES[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES[1:])])
+def test_every_algorithm_of_every_size_is_compiled_or_says_that_it_is_not(kind, count, nothing_compiled):
+    if (kind, count) in LONG and not ALL:
+        pytest.skip("long; KINETREE_ALL_SIZES=1 asks for it")
+    compiler = Compiler(tree(kind, count).model)
     for algorithm in ALGORITHMS.values():
         if algorithm.needs_floating_base and kind != "floating":
             continue
-        if count > 20 and (algorithm.name in SLOWLY_COMPILED or (kind == "followers" and algorithm.name in MATRICES)):
+        options = algorithm.defaults | {o.name: o.example(compiler.tree) for o in algorithm.options if o.needed}
+        made = Made(compiler, algorithm.name, options)
+        assert made.one == made.batch, algorithm.name
+        assert len(made.said) == (made.one == "reference"), algorithm.name
+        large = algorithm.large  # which says in words what has no loop
+        assert made.one != "reference" or large is None or (kind == "followers" and not large.followers), algorithm.name
+        assert (
+            made.one != "straight" or count <= 110 or kind == "followers" or not compiler.loops(algorithm.name, options)
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", SIZES)
+def test_every_algorithm_of_mechanisms_of_every_size_is_compiled_or_says_that_it_is_not(count, request):
+    if count not in (20, 111) and not ALL:
+        pytest.skip("long; KINETREE_ALL_SIZES=1 asks for it")
+    robot = kt.gallery.four_bar_chain(count // 2).with_backend("reference")
+    known = robot.coordinates
+    request.getfixturevalue("nothing_compiled")
+    chosen = {"pivots": known.pivots, "known_freedoms": (known.independent[0],)}
+    compiler = Compiler(robot.model)
+    for algorithm in LOOP_ALGORITHMS.values():
+        if any(o.name == "rows" for o in algorithm.options):
+            continue  # of few loops, which are eliminated together
+        if count > 20 and algorithm.name in LONG_OF_LOOPS and not ALL:
+            continue
+        options = algorithm.defaults | {o.name: chosen[o.name] for o in algorithm.options if o.name in chosen}
+        made = Made(compiler, algorithm.name, options)
+        assert (made.one, made.batch) == ("straight", "straight"), algorithm.name
+        assert not made.said, algorithm.name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limit", [110, 4], ids=["straight", "loops"])
+@pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES if ALL)])
+def test_every_algorithm_computes_the_same_for_one_state_and_a_batch(kind, count, limit, monkeypatch):
+    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", limit)
+    robot = tree(kind, count).with_backend("compiled")
+    for algorithm in ALGORITHMS.values():
+        if algorithm.needs_floating_base and kind != "floating":
             continue
         with monkeypatch.context() as patched:
             runs_compiled(robot, algorithm, patched)
