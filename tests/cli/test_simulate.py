@@ -194,7 +194,7 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
     whole = simulated(robot, "--follow", table, "--q0", "height=2")
     assert whole["time"] == pytest.approx(0.2)  # as long as the table
     table.write_text("time,q_leg\n0,0\n")
-    assert "two rows at least" in invoke("simulate", robot, "--follow", table, code=1).stderr
+    assert "at least two rows" in invoke("simulate", robot, "--follow", table, code=1).stderr
 
 
 def test_systems_start_where_they_are_drawn():
