@@ -27,9 +27,7 @@ from ..model.describe import counted
 from ..model.tree import Model
 from ..spatial.arrays import Array, as_array, batch_shape, split
 from . import rank
-
-LEAST = 1e-9
-"""Singular values below this fraction of the largest count as zero."""
+from .tolerances import LEAST
 
 REACHED = 1e-8
 """Fraction of the desired forces that may be left over if actuators are too few for arbitrary forces."""

@@ -9,15 +9,13 @@ import numpy as np
 
 from ..spatial.arrays import Array
 from . import closing
+from .tolerances import WIDEST
 
 FEW_STEPS = 40
 """Steps in which a start that the model names must close, before others are tried."""
 
 GUESSES_AT_ONCE = 20
 """Random guesses that are closed together."""
-
-WIDEST = 1e-3
-"""Gaps wider than this, in meters and radians, are never due to rounding of a file's numbers."""
 
 
 def is_closed(found: closing.Closed) -> Array:

@@ -10,9 +10,7 @@ import numpy as np
 from ..errors import OptionError, StateError
 from ..model.tree import Model
 from ..spatial.arrays import Array
-
-SINGLE_TOLERANCE = 1e-4
-"""Tolerance in single precision: rounding alone opens loops by some 1e-6."""
+from .tolerances import ACCEPTED_SINGLE
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Checks:
         """Return how far a state may be off."""
         if not tolerance >= 0.0:
             raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
-        return max(tolerance, SINGLE_TOLERANCE) if self.single else tolerance
+        return max(tolerance, ACCEPTED_SINGLE) if self.single else tolerance
 
     def motion(self, squares: Array, tolerance: float, q: Array, v: Array, a: Array | None = None) -> None:
         """Refuse motions that the loops do not allow.

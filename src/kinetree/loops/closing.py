@@ -17,12 +17,10 @@ import numpy as np
 
 from ..algorithms.closing import LONGEST_STEP
 from ..spatial.arrays import Array
-from . import long_chains, rank
+from . import long_chains
 from .clusters import Clusters, Stack
 from .limits import PositionLimits
-
-CLOSED = 1e-10
-"""Gaps below this, in meters and radians, are closed."""
+from .tolerances import LEAST, ROUNDING
 
 MOST_STEPS = 200
 NUDGE = 0.01
@@ -157,7 +155,7 @@ def close_wherever_it_can_be(
     unmet = np.flatnonzero(first.held & ~first.done)
     if len(unmet):
         everything = tuple(len(cluster.rows) for cluster in problem.clusters.all)
-        counting = Counting(everything, rank.RELATIVE_TOLERANCE)
+        counting = Counting(everything, LEAST)
         again = polish(problem, first.q[unmet], tolerance, counting)
         near = again.done & (again.moved < NEARBY)
         lanes = unmet[near]
@@ -316,7 +314,7 @@ def _sparse_steps(
     for lane in np.ndindex(*off.shape):
         if gaps[lane].any():  # otherwise there is nowhere to go
             most = None if counting is None else counting.ranks[stack.members[lane[1]]]
-            least = rank.ROUNDING if counting is None else counting.least
+            least = ROUNDING if counting is None else counting.least
             step = long_chains.newton_step(blocks[lane], gaps[lane], least, most)
             if step is None:
                 return None
@@ -332,6 +330,6 @@ def _counted(s: Array, stack: Stack, counting: Counting | None) -> Array:
     """Return which singular values (..., c, k) count."""
     relative = s / np.maximum(s[..., :1], 1e-300) if s.shape[-1] else s
     if counting is None:
-        return np.asarray(relative > rank.ROUNDING)
+        return np.asarray(relative > ROUNDING)
     most = np.array(counting.ranks)[stack.members]
     return (relative > counting.least) & (np.arange(s.shape[-1]) < most[:, None])

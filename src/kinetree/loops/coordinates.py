@@ -23,6 +23,7 @@ from ..spatial.arrays import Array, as_array
 from . import rank
 from .clusters import Cluster, Clusters
 from .long_chains import LARGE, singular_values, square_solution
+from .tolerances import CLEAR, CONTRADICTED, LEAST, NOTHING
 
 ByName = ArrayLike | Mapping[str, ArrayLike]
 """Numbers of the independent freedoms: in their order, or by their names."""
@@ -113,7 +114,7 @@ class Coordinates:
     def least(self) -> float:
         """Singular values below this fraction of the largest do not count: rounding, of the file or of the computer."""
         dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
-        return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
+        return max(LEAST, ABOVE_ROUNDING * dropped)
 
     def rounding_in_words(self, name: str) -> str:
         """Return what was decided about the mechanism ``name`` by treating weak constraints as rounding, if any."""
@@ -174,10 +175,6 @@ LARGE_ENOUGH = 0.3
 
 ABOVE_ROUNDING = 5.0
 """In a singular configuration, constraints count that are this many times stronger than rounding."""
-
-
-CONTRADICTED = 1e-12
-"""Constraints that leave wider gaps than this, in meters, contradict one another."""
 
 
 @one_blas_thread()
@@ -272,17 +269,17 @@ def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None)
     if rounding is not None:
         gap = rank.by_gap(values.max(axis=0, initial=0.0), rounding)
     elif not contradicted:
-        gap = rank.by_gap(values.max(axis=0, initial=0.0), rank.RELATIVE_TOLERANCE)
+        gap = rank.by_gap(values.max(axis=0, initial=0.0), LEAST)
     else:
         gap = rank.by_gap(np.median(values, axis=0))
-    rounded = gap.dropped > rank.NOTHING and (contradicted or rounding is not None)
+    rounded = gap.dropped > NOTHING and (contradicted or rounding is not None)
     decision = Decision(cluster.loops, len(cluster.rows), gap.rank, gap.least, gap.dropped, rounded)
     if not gap.is_clear:
         typical = np.median(values, axis=0)
         listed = ", ".join(f"{x:.2g}" for x in typical / max(1.0, float(typical[0])))
         raise SingularError(
             f"how many of the {len(cluster.rows)} constraints of {', '.join(cluster.loops)} are independent is not "
-            f"clear: the singular values {listed} have no gap of a factor {rank.CLEAR:g} that distinguishes "
+            f"clear: the singular values {listed} have no gap of a factor {CLEAR:g} that distinguishes "
             "constraints from rounding of the numbers in the file. Give these numbers with more digits, or state "
             f"what counts as rounding: kinetree.Mechanism(robot.model, rounding={(gap.least * gap.dropped) ** 0.5:.0e})"
         )

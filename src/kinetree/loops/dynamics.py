@@ -22,10 +22,6 @@ from ..spatial import Vec3
 from ..spatial.arrays import Array, batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
-NOISE = 1e-12
-"""Entries of K below this, relative to the mechanism's size, are rounding errors."""
-
-
 MOST_TOGETHER = 16
 """Constraints up to which all are eliminated together if clusters do not work: more take minutes to compile."""
 

@@ -16,6 +16,7 @@ from . import long_chains, rank
 from .clusters import Clusters
 from .coordinates import Decision, decide
 from .long_chains import singular_values
+from .tolerances import LEAST
 
 MOST_NAMED = 12
 """Names in a line of text; the attributes have all of them."""
@@ -184,11 +185,11 @@ def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: flo
 
 
 def singular_directions(
-    k: Array, general_rank: int, scale: float = 0.0, least: float = rank.RELATIVE_TOLERANCE
+    k: Array, general_rank: int, scale: float = 0.0, least: float = LEAST
 ) -> tuple[int, Array, tuple[int, ...]]:
     """Return the rank at one configuration, velocities that open up there, and freedoms that cannot move."""
     here = int(rank.numerical_rank(k, scale, least))
-    if least > rank.RELATIVE_TOLERANCE:
+    if least > LEAST:
         here = min(here, general_rank)
     basis = long_chains.null_space(k, here) if here == general_rank else None
     if basis is None:

@@ -22,8 +22,8 @@ from ..run.law_kernels import LawProgram, SearchProgram
 from ..run.parameters import Place, put_in
 from ..spatial import Scalar
 from ..spatial.arrays import Array
-from .closing import CLOSED
 from .limits import SLACK
+from .tolerances import CLOSED, SETTLED
 
 Scalars = list[Scalar]
 
@@ -31,9 +31,6 @@ CLOSED_SQUARED = CLOSED * CLOSED
 
 MOST_GUESSES = 40
 """The most Newton steps; most guesses take six to nine."""
-
-SETTLED = 4e-15
-"""Gaps below this fraction of the mechanism's size, in meters and radians, are rounding errors."""
 
 FIRST_DAMPING = 1.0
 """Damping per squared gap, as lengths: what a wide gap asks for along weak constraints is not taken literally."""

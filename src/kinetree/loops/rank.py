@@ -10,15 +10,7 @@ from ..errors import SingularError
 from ..run.small_matrices import one_blas_thread
 from ..spatial.arrays import Array
 from .long_chains import singular_values
-
-ROUNDING = 1e-3
-"""Constraints weaker than this, where the strongest is one, may be rounding of the numbers in a file."""
-
-CLEAR = 30.0
-"""How many times stronger the weakest constraint that counts must be than the strongest that does not."""
-
-NOTHING = 1e-12
-"""Weaker constraints than this are rounding errors of the computer."""
+from .tolerances import CLEAR, LEAST, NOTHING, ROUNDING
 
 
 class Gap(NamedTuple):
@@ -68,13 +60,9 @@ def _ends(relative: Array, count: int) -> tuple[float, float]:
     return float(relative[count - 1]) if count else 1.0, float(relative[count]) if count < len(relative) else 0.0
 
 
-RELATIVE_TOLERANCE = 1e-9
-"""Singular values below this fraction of the largest count as zero."""
-
-
 @one_blas_thread()
 def decompose(
-    matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
+    matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = LEAST
 ) -> tuple[Array, Array, Array, Array]:
     """Return the singular value decomposition with full V, and which singular values count.
 
@@ -108,7 +96,7 @@ def decompose(
 
 
 def least_squares(
-    matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
+    matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0, least: float = LEAST
 ) -> Array:
     """Return the shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
     u, s, vt, kept = decompose(matrix, rank, scale, least)
@@ -121,7 +109,7 @@ def least_squares(
 
 
 @one_blas_thread()
-def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> Array:
+def numerical_rank(matrix: Array, scale: float = 0.0, least: float = LEAST) -> Array:
     """Return the number of singular values that count, per lane."""
     finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
     s = singular_values(np.where(finite, matrix, 0.0))
@@ -137,7 +125,7 @@ def null_space(matrix: Array, rank: int) -> Array:
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 
 
-def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> tuple[Array, Array]:
+def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = LEAST) -> tuple[Array, Array]:
     """Return what ``matrix``, of rank ``rank`` or less, maps to zero in each lane, or nearly so: see :func:`decompose`.
 
     Returns

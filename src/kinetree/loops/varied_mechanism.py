@@ -25,12 +25,12 @@ from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array
 from . import blocks
-from .closing import CLOSED
 from .coordinates import Coordinates
 from .following import Followed, PathProblem
 from .limits import PositionLimits
 from .moved_designs import MovedDesigns
 from .newton import NewtonClosing
+from .tolerances import CLOSED
 
 Scalars = list[Scalar]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.algorithm import ALL
 from ..errors import ExplainsArguments
 from ..former_names import former_arguments
-from ..loops import rank
+from ..loops.tolerances import LEAST
 from ..model.spanning import respan
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
@@ -213,7 +213,7 @@ class LoopMethods(ExplainsArguments):
         """
         return self._loops.closing.project(q, v, fixed, tolerance=tolerance)
 
-    def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
+    def nearest_velocity(self, q: Array, v: ArrayLike, least: float = LEAST) -> Array:
         """Return the nearest velocity (in energy) that loops allow, (..., nv).
 
         Constraints weaker than ``least`` are ignored.

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import ModelError, NoLoopsError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..former_names import former_arguments
-from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
     from ..export.webassembly import WebAssembly
+    from ..loops.actuation import Actuation
     from ..loops.loops import Loops
 
 BACKENDS = ("compiled", "reference")
@@ -685,6 +685,8 @@ class Robot(Shown):
         --------
         ``motors = robot.actuation(q).forces(tau)`` (Featherstone eq. 7.14)
         """
+        from ..loops.actuation import actuation_at
+
         state = self.evaluator.states.configuration(q)
         every = np.eye(self.nv), np.ones(self.nv, dtype=bool)
         motions = every if self.loops is None else self.loops.choice.motions(state)

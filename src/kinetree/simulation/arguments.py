@@ -24,6 +24,7 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
+from ..loops.tolerances import ACCEPTED
 from ..model.tree import Model
 from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot
@@ -39,9 +40,6 @@ LONGEST_LAW = 20_000
 
 OPERATIONS = "operations of the law"
 """What is kept of a law that was set up before."""
-
-CLOSED = 1e-6
-"""How far loops may be open at the beginning, in meters, radians and their rates."""
 
 
 def time_span(time: Any) -> tuple[float, float]:
@@ -258,7 +256,7 @@ def initial_state(
 def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
     """Ask for a start if loops are open in the neutral configuration."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
-    if gap > CLOSED:
+    if gap > ACCEPTED:
         given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"
         raise StateError(
             f"{called} is needed: the neutral configuration of {robot.name!r} leaves its loops open by {gap:.3g} (m, "
@@ -271,9 +269,9 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], toler
     """Refuse states in which loops are open or opening; lanes with NaN are ignored."""
     gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
     gap = float(np.max(gaps, initial=0.0))
-    allowed = CLOSED if tolerance is None else tolerance
-    if tolerance is None and gap > CLOSED:  # what the robot's file leaves open by rounding is no reason to refuse it
-        allowed = max(CLOSED, robot.coordinates_at(q).slack)
+    allowed = ACCEPTED if tolerance is None else tolerance
+    if tolerance is None and gap > ACCEPTED:  # what the robot's file leaves open by rounding is no reason to refuse it
+        allowed = max(ACCEPTED, robot.coordinates_at(q).slack)
     if gap > allowed:
         lane, worst = _largest(gaps)
         name = robot.constraint_names[worst]

@@ -27,6 +27,7 @@ from ..algorithms import hybrid
 from ..algorithms.constrained import Targets
 from ..control.driven_joints import desired_motion, driven_joints, spread
 from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnknownNameError, UnsupportedError
+from ..loops.tolerances import ACCEPTED
 from ..model.joints import Distance, PointOnLine, PointOnPlane
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory, span_of
@@ -51,9 +52,6 @@ LONGEST_MOTION = 5_000
 
 OPERATIONS = "operations of the motion"
 """What is remembered of a motion that was counted before."""
-
-ON_MOTION = 1e-6
-"""How far from its motion a prescribed joint may be said to start, in meters, radians and their rates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +305,7 @@ class BoundMotion:
         far = {"q0": np.abs(robot.difference(q, on_q)), "v0": np.abs(on_v - v)}
         for (called, off), is_given in zip(far.items(), given, strict=True):
             worst = off.reshape(-1, robot.nv).max(axis=0, initial=0.0)
-            if is_given and np.any(worst > ON_MOTION):
+            if is_given and np.any(worst > ACCEPTED):
                 name = robot.v_names[int(np.nanargmax(worst))]
                 raise StateError(
                     Message(

@@ -10,8 +10,9 @@ from ...model import configurations
 from ...spatial.arrays import Array
 from .. import clusters
 from ..assembly import AssemblySearch, contradicting
-from ..closing import CLOSED, ClosingProblem
+from ..closing import ClosingProblem
 from ..neighbors import Neighbors
+from ..tolerances import CLOSED
 from .geometry import LoopGeometry
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20

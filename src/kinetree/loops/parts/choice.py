@@ -18,14 +18,11 @@ from ...run.evaluator import Evaluator
 from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import closing, coordinates, rank
-from ..assembly import WIDEST, is_closed
-from ..closing import CLOSED
+from ..assembly import is_closed
 from ..coordinates import ByName, Coordinates
+from ..tolerances import ACCEPTED, CLOSED, WIDEST
 from .assembling import Assembling
 from .geometry import LoopGeometry
-
-TOLERANCE = 1e-6
-"""How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
 
 ASSEMBLIES = 8
 """If none of this many closed configurations is ordinary, coordinates are chosen at the first."""
@@ -182,14 +179,14 @@ class CoordinateChoice:
 
     def granted(self, tolerance: float | None, known: Coordinates) -> float:
         """Return how far a state may be off."""
-        return self.geometry.checks.granted(max(TOLERANCE, known.slack) if tolerance is None else tolerance)
+        return self.geometry.checks.granted(max(ACCEPTED, known.slack) if tolerance is None else tolerance)
 
     def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
         """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
         geometry = self.geometry
         array = geometry.configuration(q)
         error = geometry.closure_error(array)
-        granted = geometry.checks.granted(TOLERANCE if tolerance is None else tolerance)
+        granted = geometry.checks.granted(ACCEPTED if tolerance is None else tolerance)
         if tolerance is None and (error > granted).any():
             granted = max(granted, self.at(array).slack)
         geometry.checks.closed(array, error, granted)

@@ -30,22 +30,19 @@ from ...spatial.numbers import random_source, whole_number
 from .. import blocks, closing, dynamics, following, rank
 from ..assembly import AssemblySearch
 from ..checks import opening_rate
-from ..closing import CLOSED
 from ..clusters import single
 from ..coordinates import Coordinates
 from ..goals import numbers_of, off
 from ..mobility import Mobility, planar_count, position_rank, singular_directions
 from ..neighbors import ORDINARY
 from ..newton import LEAST_PIVOT, NO_DISTANCE, TRUST, Lanes, NewtonClosing, QuickClosing, independent_rows
+from ..tolerances import CLOSED, LEAST, NEARLY_CLOSED
 from .choice import ASSEMBLIES, CoordinateChoice
 
 NOTHING_GIVEN = np.zeros(0)
 
 NEWTON, PATIENT, BOUNDED = "newton", "patient", "bounded"
 """Kernels by rows that are independent of one another, by all rows, and within limits."""
-
-NEARLY_CLOSED = 1e-6
-"""Gaps below this, in meters and radians, that no step makes smaller may be those of rows that do not count."""
 
 MANY = 200
 """Number of guesses whose ranks take so long to find that a warning is due."""
@@ -323,7 +320,7 @@ class LoopClosing:
             lambda x: self.gaps(x[:, :nq], goals, x[:, nq:]), lambda x: self._matrix(x[:, :nq], goals), moved,
             single(count, geometry.nv), free, geometry.limits if bounded else None,
         )  # fmt: skip
-        counting = closing.Counting((min(count, geometry.nv),), rank.RELATIVE_TOLERANCE)
+        counting = closing.Counting((min(count, geometry.nv),), LEAST)
         found = closing.close(problem, state, CLOSED, counting, most_steps=STEPS_TO_GOALS)
         return found.q[:, :nq], found.done
 
@@ -365,7 +362,7 @@ class LoopClosing:
         closed = self.close(q, fixed, tolerance=tolerance, limits=False)
         if v is None:
             return closed
-        nearest, ordinary = self.nearest_velocity(closed, v, rank.RELATIVE_TOLERANCE)
+        nearest, ordinary = self.nearest_velocity(closed, v, LEAST)
         if not ordinary.all():
             self._warn_between_branches(closed, nearest, ordinary)
         return closed, nearest

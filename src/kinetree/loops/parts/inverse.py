@@ -18,6 +18,7 @@ from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
+from ..tolerances import NOTHING
 from .prepared import PreparedDynamics, Quick
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class InverseOfLoops:
         if method == "subsystems":
             from ..subsystems import recursion
 
-            noise = dynamics.NOISE if known.slack == 0.0 else known.least
+            noise = NOTHING if known.slack == 0.0 else known.least
             entries = np.where(np.abs(k) < noise * size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, supplied, cost)
             return solution.tau, solution.order

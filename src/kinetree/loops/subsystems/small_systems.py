@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import SingularError
 from ...model.tree import Model
 from ...spatial.arrays import Array
-from ..rank import RELATIVE_TOLERANCE
+from ..tolerances import LEAST
 from .order import SolutionStep
 
 Place = Callable[[int], str]
@@ -41,7 +41,7 @@ def find_cuts(model: Model, sample: Array) -> list[Cut]:
         used += count
         part = sample[:, rows, :]
         largest = np.abs(part).max(axis=(1, 2), initial=0.0)
-        seen = np.abs(part) > RELATIVE_TOLERANCE * largest[:, None, None]
+        seen = np.abs(part) > LEAST * largest[:, None, None]
         rank = generic_rank(part)
         active = rows[seen.any(axis=(0, 2))]
         dofs = frozenset(np.flatnonzero(seen.any(axis=(0, 1))).tolist())
@@ -54,7 +54,7 @@ def generic_rank(matrices: Array) -> int:
     if 0 in matrices.shape:
         return 0
     values = np.linalg.svd(matrices, compute_uv=False)
-    return int((values > RELATIVE_TOLERANCE * values[:, :1]).sum(axis=1).max())
+    return int((values > LEAST * values[:, :1]).sum(axis=1).max())
 
 
 class Effective(NamedTuple):
@@ -119,7 +119,7 @@ def _falls(values: Array, rank: int) -> Array:
     """Return which of a stack of singular values do not reach a rank."""
     if rank == 0:
         return np.zeros(len(values), dtype=bool)
-    return ~(values[:, rank - 1] > RELATIVE_TOLERANCE * values[:, 0])
+    return ~(values[:, rank - 1] > LEAST * values[:, 0])
 
 
 def _singular(step: SolutionStep, place: Place, lane: int) -> SingularError:

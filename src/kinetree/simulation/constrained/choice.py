@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Message, OptionError, Setting, UnsupportedError
+from ...loops.tolerances import ACCEPTED
 from ...robot.robot import Robot
 from ...run.parameters import GivenParameters
 from ...spatial.arrays import Array
@@ -17,9 +18,6 @@ from ..prescribed import BoundMotion
 from .drift import Projection
 from .driven_robot import DrivenRobot
 from .holding import Holding
-
-ON_SCHEDULE = 1e-6
-"""How far a start may be from where prescribed joints have to be (rad, m, and their rates)."""
 
 
 def initial_state_held(
@@ -42,7 +40,7 @@ def initial_state_held(
         q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0
     q, v = initial_state(robot.tree, q0, v0, tolerance=tolerance)
     driven.refuse_contradictions(begin, q)
-    granted = ON_SCHEDULE if tolerance is None else tolerance
+    granted = ACCEPTED if tolerance is None else tolerance
     off = driven.misfit(begin, q, v)
     if tolerance is None and robot.loops is not None and np.any(np.abs(off.gaps) > granted):
         granted = max(granted, robot.coordinates_at(q).slack)

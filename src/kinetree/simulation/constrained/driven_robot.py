@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import OptionError, StateError
+from ...loops.tolerances import ACCEPTED
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import Array, as_array, batch_shape
 from ..prescribed import BoundMotion
 from .holding import Hold, Holding, refuse_large
-
-FITS = 1e-6
-"""How far a state may be from what is prescribed (rad, m, and their rates relative to 1 + |v|)."""
 
 
 class DrivenMotion(NamedTuple):
@@ -200,7 +198,7 @@ class DrivenRobot:
         finite = finite[np.isfinite(finite).all(axis=-1)]
         hold = self._held_at(finite[0] if len(finite) else robot.neutral(), float(moments.reshape(-1)[0]))
         times = np.broadcast_to(moments, batch)[..., None]
-        self.misfit(moments, state, v).refuse(("q", "v"), FITS, self._advice("q"))
+        self.misfit(moments, state, v).refuse(("q", "v"), ACCEPTED, self._advice("q"))
         found = hold.by_rank(times, state, v, tau, wrenches)
         loops = [hold.kept.index(row) for row in self._prescribed.rows]
         driving = np.concatenate([found.multipliers[..., len(hold.kept) :], found.multipliers[..., loops]], axis=-1)

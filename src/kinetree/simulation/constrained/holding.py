@@ -13,6 +13,7 @@ from ...algorithms.acting import Scalars
 from ...algorithms.constraints import UNCLOSED, usual_size
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank
+from ...loops.tolerances import LEAST
 from ...model.describe import counted
 from ...robot.kept_programs import programs_of
 from ...robot.robot import Robot
@@ -23,9 +24,6 @@ from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..loop_choice import LoopChoice, choice_at
 from ..prescribed import BoundMotion
 from .drift import Drift, Partitioned, Projection
-
-LEAST = 1e-9
-"""Singular values below this part of the largest count as zero."""
 
 FOLLOWS = 1e-9
 """Smaller shares of one drive in another are rounding."""
