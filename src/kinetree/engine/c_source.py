@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
+from importlib import resources
+from string import Template
 
 import numpy as np
 
@@ -353,134 +355,22 @@ def _horner(coefficients: Sequence[float], variable: str) -> str:
     return text
 
 
-def _sincos() -> str:
-    p1, p2, p3, p4, p5 = (repr(p) for p in _half_pi_parts())
-    return f"""\
-/* Sine and cosine of one angle, to about 1 ulp. The angle less the nearest multiple of pi/2 is found as a sum
-   r + tail: the parts of pi/2 are so short that their products with k are exact. Two polynomials follow, exchanged
-   and signed by the quadrant. Angles beyond {LARGEST_OWN_ANGLE:g} rad give NaN. */
-static void NAME_sincos(double x, REAL *sine, REAL *cosine)
-{{
-    double k, p, r, before, back, lost, tail, z, half, w, cube, s, c;
-    long n;
-
-    if (!((x < 0.0 ? -x : x) < {LARGEST_OWN_ANGLE!r})) {{
-        s = (x - x) / (x - x);
-        *sine = *cosine = (REAL)s;
-        return;
-    }}
-    k = x * {TWO_OVER_PI!r};
-    n = (long)(k + (k < 0.0 ? -0.5 : 0.5));
-    r = x;
-    tail = 0.0;
-    if (n != 0) {{
-        k = (double)n;
-        before = (x - k * {p1}) - k * {p2};
-        p = k * {p3};
-        r = before - p;
-        back = r - before;
-        lost = (before - (r - back)) - (p + back);
-        before = r;
-        p = k * {p4};
-        r = before - p;
-        back = r - before;
-        lost += (before - (r - back)) - (p + back);
-        lost -= k * {p5};
-        before = r;
-        r = before + lost;
-        tail = (before - r) + lost;
-    }}
-    z = r * r;
-    cube = z * r;
-    half = 0.5 * z;
-    w = 1.0 - half;
-    c = {_horner(COS_COEFFICIENTS, "z")};
-    c = w + (((1.0 - w) - half) + (z * z * c - r * tail));
-    s = {_horner(SIN_COEFFICIENTS[1:], "z")};
-    s = r - ((z * (0.5 * tail - cube * s) - tail) + cube * {-SIN_COEFFICIENTS[0]!r});
-    switch ((unsigned long)n & 3ul) {{
-    case 0ul: *sine = (REAL)s; *cosine = (REAL)c; break;
-    case 1ul: *sine = (REAL)c; *cosine = (REAL)-s; break;
-    case 2ul: *sine = (REAL)-s; *cosine = (REAL)-c; break;
-    default: *sine = (REAL)-c; *cosine = (REAL)s; break;
-    }}
-}}
-"""
-
-
-_SQRT = """\
-/* Square root: scaled to between 1 and 4, five steps of Newton's, and one more with the exact remainder. */
-static REAL NAME_sqrt(double x)
-{
-    double scale = 1.0, y, high, low;
-    int step;
-
-    if (!(x > 0.0))
-        return (REAL)(x < 0.0 ? (x - x) / (x - x) : x);
-    if (x > 1.7976931348623157e308)
-        return (REAL)x;
-    for (; x < 5.421010862427522e-20; scale *= 2.3283064365386963e-10) x *= 18446744073709551616.0;
-    for (; x > 18446744073709551616.0; scale *= 4294967296.0) x *= 5.421010862427522e-20;
-    for (; x < 1.0; scale *= 0.5) x *= 4.0;
-    for (; x >= 4.0; scale *= 2.0) x *= 0.25;
-    y = 0.5 * (1.0 + x);
-    for (step = 0; step < 5; ++step) y = 0.5 * (y + x / y);
-    high = y * 134217729.0;
-    high = high - (high - y);
-    low = y - high;
-    y += (((x - high * high) - 2.0 * high * low) - low * low) / (2.0 * y);
-    return (REAL)(y * scale);
-}
-"""
-
-_FABS = """\
-static REAL NAME_fabs(REAL x)
-{
-    return x <= 0 ? 0 - x : x;
-}
-"""
-
-
-def _atan2() -> str:
-    return f"""\
-/* The angle of the point (x, y), to a few ulp, zeros and infinities as in C99. */
-static REAL NAME_atan2(double y, double x)
-{{
-    const int below = y < 0.0 || (!(y > 0.0) && 1.0 / y < 0.0), left = x < 0.0 || (!(x > 0.0) && 1.0 / x < 0.0);
-    const double a = below ? -y : y, b = left ? -x : x;
-    const int steep = a > b;
-    const double large = steep ? a : b, little = steep ? b : a;
-    double t, u, z, angle = 0.0, rest = 0.0;
-
-    if (!(large >= little))
-        return (REAL)(x + y);
-    t = !(large > 0.0) ? 0.0 : !(little < large) ? 1.0 : little / large;
-    u = t;
-    if (t > {TAN_EIGHTH!r}) {{
-        u = (t - 1.0) / (t + 1.0);
-        angle = {HALF_PI[0] / 2!r};
-        rest = {HALF_PI[1] / 2!r};
-    }}
-    z = u * u;
-    rest += u * z * {_horner(ATAN_COEFFICIENTS, "z")};
-    if (steep) {{
-        angle = {HALF_PI[0]!r} - angle;
-        rest = {HALF_PI[1]!r} - rest;
-        u = -u;
-    }}
-    if (left) {{
-        angle = {2 * HALF_PI[0]!r} - angle;
-        rest = {2 * HALF_PI[1]!r} - rest;
-        u = -u;
-    }}
-    angle += u + rest;
-    return (REAL)(below ? -angle : angle);
-}}
-"""
+def _numbers() -> dict[str, str]:
+    """Return the constants of ``own_mathematics.c``."""
+    found = dict(zip(("p1", "p2", "p3", "p4", "p5"), _half_pi_parts(), strict=True))
+    found |= {"largest": LARGEST_OWN_ANGLE, "two_over_pi": TWO_OVER_PI, "sixth": -SIN_COEFFICIENTS[0]}
+    found |= {"tan_eighth": TAN_EIGHTH, "quarter_turn": HALF_PI[0], "quarter_rest": HALF_PI[1]}
+    found |= {"quarter_turn_half": HALF_PI[0] / 2, "quarter_rest_half": HALF_PI[1] / 2}
+    found |= {"half_turn": 2 * HALF_PI[0], "half_rest": 2 * HALF_PI[1]}
+    series = {"cosine_series": COS_COEFFICIENTS, "sine_series": SIN_COEFFICIENTS[1:]}
+    series |= {"arctangent_series": ATAN_COEFFICIENTS}
+    return {k: repr(x) for k, x in found.items()} | {k: _horner(x, "z") for k, x in series.items()}
 
 
 def own_mathematics(dialect: Dialect, needs: set[str]) -> str:
     """Return definitions of only those mathematical functions that were called."""
-    texts = {"sincos": _sincos(), SQRT: _SQRT, "fabs": _FABS, ATAN2: _atan2()}
-    chosen = [text for name, text in texts.items() if name in needs]
-    return "\n".join(t.replace("NAME_", f"{dialect.prefix}_own_").replace("REAL", dialect.real) for t in chosen)
+    text = resources.files(__package__).joinpath("own_mathematics.c").read_text(encoding="ascii")
+    parts = dict(zip(("sincos", SQRT, "fabs", ATAN2), text.split("\n\n/* ---- */\n\n"), strict=True))
+    chosen = "\n\n".join(part.strip("\n") for name, part in parts.items() if name in needs)
+    named = chosen.replace("NAME_", f"{dialect.prefix}_own_").replace("REAL", dialect.real)
+    return Template(named).substitute(_numbers()) + "\n" if chosen else ""

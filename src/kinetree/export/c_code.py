@@ -6,7 +6,9 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -477,39 +479,8 @@ def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
 
 def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
     prefix, libm = dialect.prefix, "" if dialect.own_math else " -lm"
-    lines = [
-        f"/* Compares {prefix}.c with results that kinetree computed; returns 1 if they disagree.",
-        f"   cc -std=c99 -O2 {prefix}.c {prefix}_test.c{libm} -o {prefix}_test && ./{prefix}_test */",
-        f'#include "{prefix}.h"',
-        "",
-        "#include <stdio.h>",
-        "",
-        "static int failures = 0;",
-        "",
-        "/* The largest error relative to the largest expected number; NaN counts as wrong. */",
-        f"static double error_of(const {dialect.real} *result, const double *expected, int size)",
-        "{",
-        "    double largest = 0.0, worst = 0.0;",
-        "    int k;",
-        "    for (k = 0; k < size; ++k) {",
-        "        const double e = expected[k] < 0.0 ? -expected[k] : expected[k];",
-        "        const double difference = (double)result[k] - expected[k];",
-        "        const double d = difference < 0.0 ? -difference : difference;",
-        "        if (e > largest) largest = e;",
-        "        if (!(d <= worst)) worst = d;",
-        "        if (!(d <= 1e300)) return 1e300;",
-        "    }",
-        "    return largest > 0.0 ? worst / largest : worst;",
-        "}",
-        "",
-        "static void report(const char *name, double error, double allowed)",
-        "{",
-        "    const int good = error <= allowed;",
-        '    printf("%-8s %s: largest error %.2e, allowed %.2e\\n", good ? "ok" : "WRONG", name, error, allowed);',
-        "    if (!good) failures = 1;",
-        "}",
-        "",
-    ]
+    text = resources.files(__package__).joinpath("test_program.c").read_text(encoding="ascii")
+    lines = [Template(text).substitute(prefix=prefix, libm=libm, real=dialect.real)]
     for k, e in enumerate(exports):
         lines += _check(dialect, e, k)
     calls = [f"    check_{k}();" for k in range(len(exports))]
