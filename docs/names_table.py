@@ -1,16 +1,14 @@
 """The index of names that people bring along, made from what the errors know: ``{{ names from elsewhere }}``.
 
-``src/kinetree/robot/names_elsewhere.py`` has the names without capitals and lines; ``names.yaml`` spells them and says
+``src/kinetree/robot/names_elsewhere.yaml`` has the names without capitals and lines; ``names.yaml`` spells them and says
 whose they are.  A name that is not in ``names.yaml`` is listed as it is.
 """
 
 from __future__ import annotations
 
 import html
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import yaml
 
@@ -19,15 +17,10 @@ PLACE = "{{ names from elsewhere }}"
 CALL = re.compile(r"(?P<owner>kinetree|robot|record)\.(?P<name>\w+)(\([^)]*\))?")
 
 
-def known() -> ModuleType:
-    """The module with the names, read by its file: building the documentation does not import kinetree."""
-    file = DOCS.parent / "src" / "kinetree" / "robot" / "names_elsewhere.py"
-    spec = importlib.util.spec_from_file_location("names_elsewhere", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def known() -> dict[str, dict[str, str]]:
+    """The tables of names, from their file: building the documentation does not import kinetree."""
+    file = DOCS.parent / "src" / "kinetree" / "robot" / "names_elsewhere.yaml"
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def expanded(text: str) -> str:
@@ -39,10 +32,10 @@ def table() -> str:
     """All names in the order of the alphabet, with what they are called here."""
     spelled: dict[str, list[str]] = yaml.safe_load((DOCS / "names.yaml").read_text(encoding="utf-8"))
     names = known()
-    found: dict[str, str] = {key: f"robot.{call}" for key, call in names.METHODS.items()}
-    found = {key: call.replace("robot.kinetree.", "kinetree.") for key, call in found.items()} | names.FUNCTIONS
+    found: dict[str, str] = {key: f"robot.{call}" for key, call in names["METHODS"].items()}
+    found = {key: call.replace("robot.kinetree.", "kinetree.") for key, call in found.items()} | names["FUNCTIONS"]
     rows = {key: _linked(call) for key, call in found.items()}
-    for key, integrator in names.INTEGRATORS.items():
+    for key, integrator in names["INTEGRATORS"].items():
         rows.setdefault(key, f'`kt.simulate(..., integrator="{integrator}")`')
     lines = []
     for key in sorted(rows, key=lambda key: spelled.get(key, [key])[0].strip("`").lower()):

@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 import kinetree as kt
-from kinetree.robot.names_elsewhere import FUNCTIONS, INTEGRATORS, METHODS, function_called
+from kinetree.robot.names_elsewhere import function_called, tables
 from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS as OURS
+
+METHODS, FUNCTIONS, INTEGRATORS = (tables()[name] for name in ("METHODS", "FUNCTIONS", "INTEGRATORS"))
 
 
 def test_every_hint_names_something_that_there_is():

@@ -2,212 +2,16 @@
 
 from __future__ import annotations
 
-METHODS = {
-    "rne": "inverse_dynamics(q, v, a)",
-    "invdynalgo": "inverse_dynamics(q, v, a)",
-    "invdyn": "inverse_dynamics(q, v, a)",
-    "fordyn": "forward_dynamics(q, v, tau)",
-    "rnea": "inverse_dynamics(q, v, a)",
-    "newtoneuler": "inverse_dynamics(q, v, a)",
-    "idyn": "inverse_dynamics(q, v, a)",
-    "inversedynamics": "inverse_dynamics(q, v, a)",
-    "nle": "bias_force(q, v)",
-    "linmod": "linearize(q, v, tau)",
-    "biasterm": "bias_force(q, v) - gravity_force(q)",
-    "nonlineareffects": "bias_force(q, v)",
-    "aba": "forward_dynamics(q, v, tau)",
-    "articulatedbody": "forward_dynamics(q, v, tau)",
-    "forwarddynamics": "forward_dynamics(q, v, tau)",
-    "accel": "forward_dynamics(q, v, tau)",
-    "qacc": "forward_dynamics(q, v, tau)",
-    "crba": "mass_matrix(q)",
-    "compositerigidbody": "mass_matrix(q)",
-    "inertia": "mass_matrix(q)",
-    "inertiamatrix": "mass_matrix(q)",
-    "massmatrix": "mass_matrix(q)",
-    "coriolis": "coriolis_matrix(q, v)",
-    "gravload": "gravity_force(q)",
-    "gravitytorque": "gravity_force(q)",
-    "generalizedgravity": "gravity_force(q)",
-    "gravitygeneralizedforces": "gravity_force(q), the force that holds, with the other sign",
-    "fk": "pose(q, frame)",
-    "fkine": "pose(q, frame)",
-    "forwardkinematics": "pose(q, frame)",
-    "gettransform": "pose(q, frame)",
-    "jacob0": "jacobian(q, frame, axes='aligned')",
-    "jacobe": "jacobian(q, frame, axes='body')",
-    "geometricjacobian": "jacobian(q, frame)",
-    "framejacobian": "jacobian(q, frame)",
-    "jacobianspatialvelocity": "jacobian(q, frame, axes='aligned')",
-    "bodyposeinworld": "pose(q, frame)",
-    "ik": "kinetree.inverse_kinematics(robot, ...)",
-    "ikine": "kinetree.inverse_kinematics(robot, ...)",
-    "inversekinematics": "kinetree.inverse_kinematics(robot, ...)",
-    "ikinelm": "kinetree.inverse_kinematics(robot, ...)",
-    "fdyn": "kinetree.simulate(robot, q, v, time=...)",
-    "runinv": "inverse_dynamics(q, v, a), or kinetree.simulate_prescribed on a floating base",
-    "animate": "kinetree.view(robot, motion)",
-    "links": "body_names",
-    "numpositions": "nq",
-    "numvelocities": "nv",
-    "dof": "nv",
-    "ndof": "nv",
-    "n": "nv",
-    "qz": "neutral()",
-    "q0": "neutral()",
-    "home": "neutral()",
-    "homeconfiguration": "neutral()",
-    "randomconfiguration": "random_configuration(rng)",
-    "grubler": "mobility(q).gruebler, of robots with closed loops",
-    "gruebler": "mobility(q).gruebler, of robots with closed loops",
-    "reactions": "constraint_forces(q, v, a), of robots with closed loops; joint_wrenches(q, v, a) of others",
-    "reactionforces": "constraint_forces(q, v, a), of robots with closed loops; joint_wrenches(q, v, a) of others",
-    "jointreactions": "constraint_forces(q, v, a), of robots with closed loops; joint_wrenches(q, v, a) of others",
-    "couplercurve": "pose(q, frame)[..., :3, 3] along q = follow({joint: angles})",
-    "trace": "pose(q, frame)[..., :3, 3] along a motion",
-    "assemble": "assembled(), or close(q_guess) near a guess",
-    "solve": "close(q_guess), of robots with closed loops",
-    "equilibrium": "kinetree.equilibrium(robot, q)",
-    "statics": "kinetree.equilibrium(robot, q)",
-    "staticequilibrium": "kinetree.equilibrium(robot, q)",
-    "operatingpoint": "kinetree.equilibrium(robot, q)",
-    "naturalfrequencies": "kinetree.equilibrium(robot, q).frequencies",
-    "modalanalysis": "kinetree.equilibrium(robot, q).modes",
-    "eigenfrequencies": "kinetree.equilibrium(robot, q).frequencies",
-    "write": "save(path)",
-    "save": "save(path)",
-    "export": "save(path), or codegen(folder) for C",
-    "com": "center_of_mass(q)",
-    "centerofmass": "center_of_mass(q)",
-    "ccrba": "centroidal_momentum_matrix(q)",
-    "ode45": "kinetree.simulate(robot, q, v, time=...)",
-    "simulate": "kinetree.simulate(robot, q, v, time=...)",
-    "step": "kinetree.simulate(robot, q, v, time=...)",
-    "plot": "kinetree.view(robot)",
-    "show": "kinetree.view(robot)",
-    "teach": "kinetree.view(robot)",
-    "id": "inverse_dynamics(q, v, a)",
-    "fdab": "forward_dynamics(q, v, tau)",
-    "fdcrb": "forward_dynamics(q, v, tau, method='composite_body')",
-    "fdgq": "forward_dynamics(q, v, tau), of a robot whose joints follow others or close loops",
-    "fdfb": "forward_dynamics(q, v, tau), of a robot with a free base",
-    "idfb": "floating_base_inverse_dynamics(q, v, a_joints)",
-    "hd": "hybrid_dynamics(q, v, a={...}, tau={...})",
-    "handc": "mass_matrix(q), and robot.bias_force(q, v)",
-    "enermo": "kinetic_energy(q, v), robot.potential_energy(q), robot.momentum(q, v), robot.center_of_mass(q)",
-    "getgravity": "gravity",
-    "applyexternalforces": "inverse_dynamics(q, v, a, wrenches={frame: ...})",
-    "fbkin": "configuration_rate(q, v), of a robot with a free base",
-    "rqd": "configuration_rate(q, v), of a robot with a ball joint or a free base",
-    "xtov": "difference(q0, q1), of a robot with a free base",
-    "jcalc": "jacobian(q, frame), robot.pose(q, frame)",
-    "gcposvel": "point_position(q, frame), robot.point_velocity(q, v, frame)",
-    "ltdl": "mass_matrix_factors(q)",
-    "ltl": "mass_matrix_factors(q, 'LTL')",
-    "expandlambda": "mass_matrix_factors(q), which needs no list of parents",
-    "mpyh": "inverse_dynamics(q, 0 * v, x) - robot.gravity_force(q)",
-    "mpyl": "mass_matrix_factors(q), times x",
-    "mpylt": "mass_matrix_factors(q), times x",
-    "mpyli": "mass_matrix_factors(q), times x",
-    "mpylit": "mass_matrix_factors(q), times x",
-    "cmm": "centroidal_momentum_matrix(q)",
-    "cmmtimederivative": "centroidal_momentum_matrix_rate(q, v)",
-    "coriolismatrix": "coriolis_matrix(q, v)",
-    "hinverse": "inverse_mass_matrix(q)",
-    "bodyjacobian": "jacobian(q, frame)",
-    "bodyjacobiantimederivative": "jacobian_rate(q, v, frame)",
-    "idderivatives": "inverse_dynamics_derivatives(q, v, a)",
-    "fdderivatives": "forward_dynamics_derivatives(q, v, tau)",
-    "regressorclassical": "regressor(q, v, a)",
-    "rpna": "base_parameters('null_space')",
-    "configurationaddition": "integrate(q, v)",
-}
-"""Methods of a robot, by their names elsewhere in lower case without underscores."""
+from functools import cache
+from pathlib import Path
 
-FUNCTIONS = {
-    "multibodyplant": "kinetree.load(path)",
-    "linearquadraticregulator": "kinetree.control.lqr(robot, q)",
-    "lqr": "kinetree.control.lqr(robot, q)",
-    "dlqr": "kinetree.control.lqr(robot, q, period=...)",
-    "jtraj": "kinetree.trajectories.Quintic(q0, q1, duration)",
-    "mtraj": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
-    "lspb": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
-    "cycloid": "kinetree.trajectories.Cycloid(q0, q1, duration)",
-    "quintic": "kinetree.trajectories.Quintic(q0, q1, duration)",
-    "cubic": "kinetree.trajectories.Cubic(q0, q1, duration)",
-    "revolutemdh": "kinetree.from_dh(rows, 'modified')",
-    "prismaticdh": "kinetree.from_dh(rows, 'standard')",
-    "prismaticmdh": "kinetree.from_dh(rows, 'modified')",
-    "animate": "kinetree.view(robot, motion)",
-    "dhrobot": "kinetree.from_dh(rows)",
-    "seriallink": "kinetree.from_dh(rows)",
-    "dhlink": "kinetree.DHRow(...)",
-    "revolutedh": "kinetree.DHRow(...)",
-    "rigidbodytree": "kinetree.Builder(name)",
-    "importrobot": "kinetree.load(path)",
-    "buildmodelfromurdf": "kinetree.load(path)",
-    "buildmodelfrommjcf": "kinetree.load(path)",
-    "loadurdf": "kinetree.load(path)",
-    "loadrobot": "kinetree.load(path)",
-    "fromurdf": "kinetree.load(path)",
-    "fromxmlpath": "kinetree.load(path)",
-    "urdf": "kinetree.load(path)",
-    "ode45": "kinetree.simulate(robot, q, v, time=...), with integrator='rk45' or better 'dop853'",
-    "odeint": "kinetree.simulate(robot, q, v, time=...)",
-    "solveivp": "kinetree.simulate(robot, q, v, time=...)",
-    "visualize": "kinetree.view(robot)",
-    "plot": "kinetree.view(robot), or record.plot()",
-    "rx": "kinetree.Pose.of(rpy=(roll, pitch, yaw)).rotation, the transpose of E",
-    "ry": "kinetree.Pose.of(rpy=(roll, pitch, yaw)).rotation, the transpose of E",
-    "rz": "kinetree.Pose.of(rpy=(roll, pitch, yaw)).rotation, the transpose of E",
-    "rv": "kinetree.Pose.of(quaternion=(x, y, z, w)).rotation, the transpose of E",
-    "rq": "kinetree.Pose.of(quaternion=(x, y, z, w)).rotation, the transpose of E",
-    "skew": "kinetree.spatial.cross_matrix3(r)",
-    "crm": "kinetree.spatial.cross_matrix(v)",
-    "crf": "kinetree.spatial.cross_matrix(v, 'force')",
-    "fpt": "kinetree.spatial.line_vector(force, point, 'force')",
-    "vpt": "kinetree.spatial.split_at(v, point)[1], its linear part",
-    "xpt": "kinetree.Pose.of(position, rpy=...).matrix, times (x, y, z, 1)",
-    "mci": "kinetree.spatial.rigid_inertia(mass, com, inertia)",
-    "plux": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "pluho": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "rotx": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "roty": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "rotz": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "xlt": "kinetree.spatial.transform_matrix(pose), the inverse of X",
-    "plnr": "kinetree.Pose.of((x, y, 0), rpy=(0, 0, angle))",
-    "autotree": "kinetree.Builder(name); or kinetree.costs.general_chain('revolute', n)",
-    "floatbase": "kinetree.load(path, floating_base=True)",
-    "singlebody": "kinetree.Builder(name).body(name, 'base', kinetree.Free())",
-    "scissor": "kinetree.Builder(name).body(name, 'base', kinetree.Free())",
-    "vee": "kinetree.Builder(name).body(name, 'base', kinetree.Free())",
-    "doubleelbow": "kinetree.Builder(name).body(..., mimic=...), for joints that are geared",
-    "planar": "kinetree.from_dh(rows), of an arm in the plane; a joint is kinetree.Planar()",
-    "rollingdisc": "kinetree.load('rolling-coin')",
-    "gcontact": "kinetree.ground.Ground(...)",
-    "gcfd": "kinetree.simulate(robot, q, v, ground=..., time=...)",
-    "showmotion": "kinetree.view(robot, motion)",
-    "fbanim": "kinetree.view(robot, motion)",
-    "gfxexample": "kinetree.view(robot, motion)",
-}
-"""Functions of the package in the same way; methods are found, too."""
 
-INTEGRATORS = {
-    "ode45": "rk45",
-    "ode78": "dop853",
-    "ode89": "dop853",
-    "ode113": "dop853",
-    "ode15s": "bdf",
-    "ode23s": "radau",
-    "ode23t": "radau",
-    "lsoda": "sundials",
-    "cvode": "sundials",
-    "rungekutta": "rk4",
-    "implicitfast": "implicit_euler",
-    "implicit": "implicit_euler",
-    "symplecticeuler": "semi_implicit_euler",
-}
-"""Integrators in the same way."""
+@cache
+def tables() -> dict[str, dict[str, str]]:
+    """Read ``names_elsewhere.yaml``: the tables METHODS, FUNCTIONS and INTEGRATORS."""
+    import yaml  # for somebody who asked for a name that is not there
+
+    return dict(yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")))
 
 
 def _plain(name: str) -> str:
@@ -219,18 +23,18 @@ def _plain(name: str) -> str:
 
 def method_called(name: str) -> str | None:
     """Return the method or property of a robot that has this name elsewhere, or None."""
-    return METHODS.get(_plain(name)) or METHODS.get(name.lower().replace("_", ""))
+    return tables()["METHODS"].get(_plain(name)) or tables()["METHODS"].get(name.lower().replace("_", ""))
 
 
 def function_called(name: str) -> str | None:
     """Return the function of the package that has this name elsewhere, or None."""
     plain = name.lower().replace("_", "")
     method = method_called(name)
-    return FUNCTIONS.get(plain) or (
+    return tables()["FUNCTIONS"].get(plain) or (
         method if method is None or method.startswith("kinetree.") else f"robot.{method} of a robot, see kinetree.load"
     )
 
 
 def integrator_called(name: object) -> str | None:
     """Return the integrator that has this name elsewhere, or None."""
-    return INTEGRATORS.get(str(name).lower().replace("_", "").replace("-", ""))
+    return tables()["INTEGRATORS"].get(str(name).lower().replace("_", "").replace("-", ""))
