@@ -1,7 +1,7 @@
 """The index of names that people bring along, made from what the errors know: ``{{ names from elsewhere }}``.
 
-``src/kinetree/robot/names_elsewhere.yaml`` has the names without capitals and lines; ``names.yaml`` spells them and says
-whose they are.  A name that is not in ``names.yaml`` is listed as it is.
+``src/kinetree/robot/names_elsewhere.yaml`` has the names without capitals and lines; ``names.yaml`` spells them and
+says whose they are.  A name that is not in ``names.yaml`` is listed as it is.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def source(dialect, *fs):
     """A whole C file, as small as it may be."""
     texts, needs = [], set()
     for f in fs:
-        text, more = c_source.write_function(dialect, f)
+        text, more, _ = c_source.write_function(dialect, f)
         texts.append(f"{f.signature(dialect.real)};\n{text}")
         needs |= more
     head = "" if dialect.own_math else "#include <math.h>\n"
@@ -140,7 +140,7 @@ def test_temporaries_are_shared_and_hold():
         return [a, b]
 
     f = as_function(chain, 2)
-    text, _ = c_source.write_function(c_source.Dialect("t"), f)
+    text, _, _ = c_source.write_function(c_source.Dialect("t"), f)
     assert len(set(re.findall(r"\bt\d+\b", text))) < 8
     assert text.count("T_TEMPORARY") == 1
 
@@ -153,7 +153,7 @@ def test_long_sums_are_cut(tmp_path):
         return [total]
 
     f = as_function(long_sum, 60)
-    text, _ = c_source.write_function(c_source.Dialect("t"), f)
+    text, _, _ = c_source.write_function(c_source.Dialect("t"), f)
     assert max(map(len, text.splitlines())) < 200
     x = np.arange(60.0)
     assert build(tmp_path, c_source.Dialect("t"), f)("f", 1, x)[0] == sum(a * a for a in x[1:])
@@ -282,7 +282,7 @@ def test_magnitude(own):
 
 def test_only_what_is_called_is_written():
     dialect = c_source.Dialect("t", own_math=True)
-    _, needs = c_source.write_function(dialect, as_function(lambda x: [functions.sqrt(x[0])], 1))
+    _, needs, _ = c_source.write_function(dialect, as_function(lambda x: [functions.sqrt(x[0])], 1))
     text = c_source.own_mathematics(dialect, needs)
     assert "t_own_sqrt" in text
     assert "sincos" not in text

@@ -16,6 +16,9 @@ from .shared import GivenRobot, Json, complete_algorithm, make_console, print_js
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
+LAWS = ("pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
+"""Control laws by name, as ``kinetree simulate`` has them."""
+
 
 @takes_robot
 def codegen(
@@ -47,6 +50,16 @@ def codegen(
     webassembly: Annotated[
         bool, typer.Option("--webassembly", help="Write .wasm, and .json that describes it, instead of C.")
     ] = False,
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="Write this control law, with its gains in a struct: " + ", ".join(LAWS) + ".",
+            autocompletion=lambda incomplete: [name for name in LAWS if name.startswith(incomplete)],
+        ),
+    ] = None,
+    kp: Annotated[str | None, typer.Option(help="Stiffness: one number, or by names, 'elbow=50,wrist=20'.")] = None,
+    kd: Annotated[str | None, typer.Option(help="Damping, given like --kp; critical by default.")] = None,
+    ki: Annotated[str | None, typer.Option(help="Integral gain of pid and computed-torque, given like --kp.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
@@ -59,13 +72,24 @@ def codegen(
 
         kinetree codegen kuka-kr5 -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
+        kinetree codegen kuka-kr5 -o build --controller computed-torque --kp 100 --kd 20
         kinetree codegen kuka-kr5 -o build --webassembly
     """
     robot = given.load()
-    names = algorithm or ["inverse_dynamics", "forward_dynamics"]
+    gains = {"--kp": kp, "--kd": kd, "--ki": ki}
+    laws = {} if controller is None else {controller.replace("+", "_"): _law(given, robot, controller, gains)}
+    if not laws and (alone := [flag for flag, value in gains.items() if value is not None]):
+        raise OptionError(f"{alone[0]} is of no use without --controller")
+    names = algorithm or ([] if laws else ["inverse_dynamics", "forward_dynamics"])
     wanted = _requests(robot, names, frame or [], axes, method)
     if webassembly:
-        of_c = {"--float": single, "--own-math": own_math, "--fma": fma, "--reentrant": reentrant}
+        of_c = {
+            "--float": single,
+            "--own-math": own_math,
+            "--fma": fma,
+            "--reentrant": reentrant,
+            "--controller": controller,
+        }
         if any(of_c.values()):
             raise OptionError(f"{', '.join(flag for flag, given in of_c.items() if given)}: for C, not for WebAssembly")
         output.mkdir(parents=True, exist_ok=True)
@@ -79,7 +103,7 @@ def codegen(
         return
     exported = robot.codegen(
         output, wanted, prefix=prefix, precision="single" if single else "double", own_math=own_math, fma=fma,
-        wrenches=wrenches, reentrant=reentrant, states=states,
+        wrenches=wrenches, reentrant=reentrant, states=states, controllers=laws,
     )  # fmt: skip
     if as_json:
         functions = {name: count.to_dict() for name, count in exported.functions.items()}
@@ -90,6 +114,24 @@ def codegen(
         console.print(f"wrote {escape(str(path))}", soft_wrap=True)
     for name, count in exported.functions.items():
         console.print(f"  {name}: {count}", soft_wrap=True)
+
+
+def _law(given: GivenRobot, robot: Robot, kind: str, typed: dict[str, str | None]) -> Any:
+    """Make the controller that is to be written; where it goes is given to it at every call."""
+    import numpy as np
+
+    from ..studies import simulation_setup  # what simulates takes a second to import
+    from .simulate import gain_of
+
+    if kind not in LAWS:
+        raise UnknownNameError("controller", kind, LAWS)
+    q = simulation_setup.configuration(robot, None, given.of_gallery)
+    kp, kd, ki = (gain_of(robot, text, flag) for flag, text in typed.items())
+    if ki is not None and kind not in ("pid", "computed-torque"):
+        raise OptionError(f"--ki needs --controller pid or computed-torque; it is {kind!r}")
+    goal = simulation_setup.stay(robot, q)
+    begin = q, np.zeros(robot.nv)
+    return simulation_setup.controller(kind, robot, goal, kp=kp, kd=kd, ki=0.0 if ki is None else ki, begin=begin)
 
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:

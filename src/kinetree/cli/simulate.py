@@ -291,15 +291,15 @@ def _law(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the controller, and the gains that it uses."""
     found = simulation_setup.completed_gains(
-        given.controller, robot, q, _gain(robot, given.kp, "--kp"), _gain(robot, given.kd, "--kd")
+        given.controller, robot, q, gain_of(robot, given.kp, "--kp"), gain_of(robot, given.kd, "--kd")
     )
     gains = {name: np.asarray(value, dtype=float).tolist() for name, value in zip(("kp", "kd"), found, strict=True)
              if value is not None}  # fmt: skip
-    ki = _gain(robot, given.ki, "--ki")
+    ki = gain_of(robot, given.ki, "--ki")
     law = simulation_setup.controller(
         given.controller, robot, desired, kp=found[0], kd=found[1], ki=0.0 if ki is None else ki,
         senses=elements, begin=(q, v), limited=given.limit == "robot",
-        limit=None if given.limit == "robot" else _gain(robot, given.limit, "--limit", others=np.inf),
+        limit=None if given.limit == "robot" else gain_of(robot, given.limit, "--limit", others=np.inf),
     )  # fmt: skip
     sampled = simulation_setup.sampled(
         law, given.sample_time, delay=given.delay, encoder=given.encoder, noise=given.noise, seed=given.seed
@@ -326,7 +326,7 @@ def _followed(
 # ------------------------------------------------------------------ gains
 
 
-def _gain(robot: Robot, text: str | None, option: str, others: float | None = None) -> Any:
+def gain_of(robot: Robot, text: str | None, option: str, others: float | None = None) -> Any:
     """Read one number, one per motor, or those of some joints by name and a number for the others."""
     from ..control.driven_joints import driven_joints
 

@@ -24,6 +24,7 @@ from ..motion.trajectory import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.numbers import as_numbers, is_unknown, shown
+from .as_c import law_for_c
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -182,6 +183,14 @@ class Controller(ActingElement):
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains, each (..., n), that may vary over a batch."""
         return {name: as_gain(getattr(self, name), self._width(tree, name), name, self.EACH) for name in self.GAINS}
+
+    def adjustable(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the numbers that can be changed in C, as :meth:`with_parameters` takes them: the gains."""
+        return self.parameters(tree)
+
+    def for_c(self, robot: Any) -> Any:
+        """Return this controller as a law for C, which ``robot.codegen(folder, controllers={...})`` writes."""
+        return law_for_c(self, robot)
 
     def _width(self, tree: Model, name: str) -> int:
         return sum(j.nv for j in self.joints(tree))
@@ -348,6 +357,10 @@ class Sum(Controller):
         """Return the gains of all parts, with the part's number before the name."""
         return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.parameters(tree).items()}
 
+    def adjustable(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the numbers of all parts that can be changed in C."""
+        return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.adjustable(tree).items()}
+
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """Return the same controllers with other gains."""
         own = _named(self.parts, numbers)
@@ -411,6 +424,10 @@ class Around(Controller):
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return the states of the other controller."""
         return self.controller.initial_states(self.known(tree))
+
+    def adjustable(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the numbers of the other controller that can be changed in C."""
+        return self.controller.adjustable(self.known(tree))
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains of the other controller."""

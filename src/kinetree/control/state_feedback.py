@@ -16,7 +16,7 @@ from ..robot.load import as_robot
 from ..spatial import Scalar
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_numbers
-from .base import Controller, Outcome
+from .base import Controller, Outcome, holds_scalars
 from .driven_joints import Scalars, motorless
 from .observers import linear_model
 
@@ -53,21 +53,29 @@ class StateFeedback(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        k = np.asarray(self.gain, dtype=float)
         chosen = range(tree.nv) if self.independent is None else self.independent
-        if k.shape != (tree.nv, 2 * len(chosen)):
-            raise ShapeError(f"the gain must have shape ({tree.nv}, {2 * len(chosen)}), got {k.shape}")
-        away = kinematics.difference(tree, np.asarray(self.q, dtype=float).tolist(), q)
-        faster = [a - b for a, b in zip(v, np.asarray(self.v, dtype=float).tolist(), strict=True)]
+        width, numbers = 2 * len(chosen), self._numbers()
+        if len(numbers["gain"]) != tree.nv * width or (np.ndim(self.gain) == 2 and np.shape(self.gain)[1] != width):
+            raise ShapeError(f"the gain must have shape ({tree.nv}, {width}), got {np.shape(self.gain)}")
+        away = kinematics.difference(tree, numbers["q"], q)
+        faster = [a - b for a, b in zip(v, numbers["v"], strict=True)]
         x = [away[j] for j in chosen] + [faster[j] for j in chosen]
         tau: list[Scalar] = []
-        for row, begin in zip(k.tolist(), np.asarray(self.tau, dtype=float).tolist(), strict=True):
+        for k, begin in enumerate(numbers["tau"]):
             total: Scalar = begin
-            for factor, deviation in zip(row, x, strict=True):
-                if factor != 0.0:
+            for factor, deviation in zip(numbers["gain"][k * width : (k + 1) * width], x, strict=True):
+                if not (isinstance(factor, float) and factor == 0.0):
                     total = total - factor * deviation
             tau.append(total)
         return tau, []
+
+    def _numbers(self) -> dict[str, list[Scalar]]:
+        given = {name: getattr(self, name) for name in ("gain", "q", "v", "tau")}
+        return {k: x if holds_scalars(x) else np.asarray(x, dtype=float).ravel().tolist() for k, x in given.items()}
+
+    def adjustable(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return all numbers, which can be changed in C; the gain row by row."""
+        return {name: np.array(x) for name, x in self._numbers().items()}
 
 
 def lqr(

@@ -137,8 +137,10 @@ class CFunction:
     result: str = "result"
 
     def signature(self, real: str, restrict: str = "") -> str:
-        """Return the declaration, without a semicolon."""
-        inputs = [f"const {real} *{restrict}{name}" for name, _ in self.arguments]
+        """Return the declaration, without a semicolon; ``gains->kp`` is a member of what ``gains`` points to."""
+        owners = dict.fromkeys(name.partition("->")[:2] for name, _ in self.arguments)
+        types = {"": real, "->": f"{self.name}_gains"}
+        inputs = [f"const {types[kind]} *{restrict}{name}" for name, kind in owners]
         return f"void {self.name}({', '.join([*inputs, f'{real} *{restrict}{self.result}'])})"
 
 
@@ -306,8 +308,8 @@ class _BodyWriter:
         return f"{name}({', '.join(arguments)})"
 
 
-def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]]:
-    """Return the definition of a function, and the names of our own mathematical functions that it calls.
+def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str], int]:
+    """Return a function's definition, the own mathematical functions that it calls, and its number of temporaries.
 
     Raises
     ------
@@ -324,13 +326,15 @@ def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]
     if "spare" in w.needs:
         body.append(f"{dialect.real} spare;")
     start = 0
+    unused: dict[str, bool] = {}
     for name, length in function.arguments:
-        if not any(start <= k < start + length for k in w.used_inputs):
-            w.lines.insert(0, f"(void){name};")
+        owner = name.partition("->")[0]
+        unused[owner] = unused.get(owner, True) and not any(start <= k < start + length for k in w.used_inputs)
         start += length
+    w.lines[:0] = [f"(void){name};" for name, idle in reversed(unused.items()) if idle]
     text = "\n".join(f"    {line}" for line in [*body, *w.lines])
     needs = (w.needs - {"spare"}) if dialect.own_math else set()
-    return f"{function.signature(dialect.real, 'restrict ')}\n{{\n{text}\n}}\n", needs
+    return f"{function.signature(dialect.real, 'restrict ')}\n{{\n{text}\n}}\n", needs, w.count
 
 
 # ------------------------------------------------------------------ mathematics without math.h

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.trace import Traced
+from ..engine.trace import Traced, trace
 from ..errors import (
     KinetreeWarning,
     Message,
@@ -44,6 +45,7 @@ from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
+from .c_law import CLaw
 from .model_of import Modeled, model_of
 from .result_names import entries, parts
 
@@ -110,8 +112,9 @@ def codegen(
     robot: Modeled | Model, directory: str | os.PathLike[str] = ".", algorithms: Iterable[Request] | Request =
     ("inverse_dynamics", "forward_dynamics"), *, prefix: str | None = None, precision: str = "double", own_math: bool =
     False, fma: bool = False, wrenches: bool = False, reentrant: bool = False, states: int = 4,
+    controllers: Mapping[str, Any] | None = None,
 ) -> Exported:  # fmt: skip
-    """Write algorithms as C99 that allocates nothing: ``prefix.c``, ``prefix.h`` and ``prefix_test.c``.
+    """Write algorithms and controllers as C99 that allocates nothing: ``prefix.c``, ``prefix.h`` and ``prefix_test.c``.
 
     Parameters
     ----------
@@ -137,6 +140,9 @@ def codegen(
         twice at the same time.
     states : int
         Random states in the test program, with results computed by the reference.
+    controllers : mapping from name to controller, optional
+        Laws of :mod:`kinetree.control`: each becomes a function whose gains are in a struct, and to which the desired
+        motion is given at every call.
 
     Returns
     -------
@@ -164,13 +170,20 @@ def codegen(
             "and avoid C keywords"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
-    asked = requests(generic(model), algorithms)
+    asked = [] if controllers and not algorithms else requests(generic(model), algorithms)
     exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in asked]
-    for export, own in zip(exports, function_names(asked, name), strict=True):
+    for law in (controllers or {}).values():
+        if not hasattr(law, "for_c"):
+            raise OptionError(f"controllers are those of kinetree.control, by name, not {type(law).__name__}")
+    laws = [_LawExport(model, dialect, own, law.for_c(robot), fma, states) for own, law in (controllers or {}).items()]
+    taken = function_names(asked, name)
+    taken += [_fresh(f"{name}_{c_source.identifier(e.name, 'law')}", taken) for e in laws]
+    exports += laws
+    for export, own in zip(exports, taken, strict=True):
         export.c_name = own
     texts = {
         f"{name}.c": _source(model, dialect, exports, reentrant),
-        f"{name}.h": _header(model, dialect, exports),
+        f"{name}.h": _header(model, dialect, exports, reentrant),
         f"{name}_test.c": _test_program(dialect, exports),
     }
     folder = as_path(directory, "the folder of C files")
@@ -186,6 +199,8 @@ class _Export:
     """One algorithm to be written in C: its graph, its test states and their results."""
 
     c_name = ""
+    temporaries = 0
+    gains: Mapping[str, np.ndarray] = MappingProxyType({})
 
     def __init__(
         self, model: Model, dialect: c_source.Dialect, name: str, options: dict[str, Any], wrenches: bool, fma: bool,
@@ -204,10 +219,27 @@ class _Export:
         self.parts = parts(model, algorithm, options)
         self.states = [_random_state(model, self.arguments, k, dialect.single_precision) for k in range(states)]
         self.expected = [_reference(model, algorithm, state, options, loaded) for state in self.states]
+        self._settle(model, dialect, fma)
+
+    def _settle(self, model: Model, dialect: c_source.Dialect, fma: bool) -> None:
         self.tolerance = self._tolerance(model, dialect.single_precision)
         self.graph, self.outputs = self.traced.graph, self.traced.outputs
         if fma:
             self.graph, self.outputs = fuse(self.graph, self.outputs)
+
+    def said(self) -> list[str]:
+        """Return what the function computes, with its options, and what is to be known about it."""
+        algorithm = find(self.name)
+        shown = [o.name for o in algorithm.options if not o.chosen_by_loops]  # the others can be seen in the entries
+        chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(self.options[name]))}" for name in shown)
+        notes = [self.summary + (f" ({chosen})" if chosen else "")]
+        if algorithm.needs_floating_base:
+            notes.append(
+                "The first six entries of a are not read; the result is the base's acceleration, then joint forces."
+            )
+        if self.parts:
+            notes.append("It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.")
+        return notes
 
     @property
     def summary(self) -> str:
@@ -244,6 +276,41 @@ class _Export:
                 stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
+
+
+class _LawExport(_Export):
+    """A control law to be written in C."""
+
+    def __init__(self, model: Model, dialect: c_source.Dialect, name: str, law: CLaw, fma: bool, states: int) -> None:
+        self.name, self.options, self.law, self.gains = name, {}, law, law.gains
+        own = tuple((f"gains->{key}", len(x)) for key, x in law.gains.items())
+        self.arguments, function = own + law.arguments, law.function
+        self.traced = trace(function, [n for _, n in self.arguments], lambda x: x)
+        time = self.traced.graph.input(sum(self.traced.lengths) - 1)
+        if timeless := time not in self.traced.graph.reachable(self.traced.outputs):  # an argument that nobody needs
+            self.arguments, function = self.arguments[:-1], lambda *x: law.function(*x, [0.0])
+            self.traced = trace(function, [n for _, n in self.arguments], lambda x: x)
+        self.cost = count(self.traced.graph, self.traced.outputs)
+        self.shape, self.entries, self.parts = self.traced.shape, [], dict(law.parts)
+        self.states, self.expected = [], []
+        for k in range(states):
+            rng = np.random.default_rng([k, 21])
+            drawn = [x * rng.uniform(0.5, 1.5, len(x)) for x in law.gains.values()] + law.sample(rng)
+            drawn = drawn[:-1] if timeless else drawn
+            if dialect.single_precision:
+                drawn = [x.astype(np.float32).astype(float) for x in drawn]
+            self.states.append(drawn)
+            self.expected.append(np.array(function(*(x.tolist() for x in drawn)), dtype=float))
+        self._settle(model, dialect, fma)
+
+    @property
+    def function(self) -> c_source.CFunction:
+        """The function for the engine's writer."""
+        return c_source.CFunction(self.c_name, self.graph, self.outputs, self.arguments, "tau")
+
+    def said(self) -> list[str]:
+        """Return what the law computes, and what is to be known about it."""
+        return list(self.law.summary)
 
 
 def _size(values: np.ndarray) -> float:
@@ -338,7 +405,7 @@ def _source(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export],
     functions, needs = [], set()
     for e in exports:
         try:
-            text, more = c_source.write_function(dialect, e.function)
+            text, more, e.temporaries = c_source.write_function(dialect, e.function)
         except c_source.ConstantError as problem:
             raise UnsupportedError(f"{e.name} of robot {model.name!r}: {problem}; use double precision") from None
         needs |= more
@@ -364,7 +431,7 @@ def _math_names(dialect: c_source.Dialect) -> list[str]:
     return [dialect.function(f) for f in ("sin", "cos", "sqrt", "fabs", "atan2", "fma")]
 
 
-def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
+def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
     upper = dialect.prefix.upper()
     sizes = [("NQ", model.nq, "position coordinates"), ("NV", model.nv, "degrees of freedom")]
     sizes.append(("BODIES", len(model.bodies), "moving bodies"))
@@ -392,7 +459,7 @@ def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export])
         *_symbol_defines(model, upper),
     ]
     for e in exports:
-        lines += _declaration(dialect, e)
+        lines += _declaration(dialect, e, reentrant)
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 
@@ -446,35 +513,36 @@ def _symbol_defines(model: Model, upper: str) -> list[str]:
     return [*lines, ""]
 
 
-def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
-    shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others can be seen in the entries
-    chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(e.options[name]))}" for name in shown)
-    size = max(1, int(np.prod(e.shape)))
+def _declaration(dialect: c_source.Dialect, e: _Export, reentrant: bool) -> list[str]:
+    size, macro = max(1, int(np.prod(e.shape))), f"{e.c_name.upper()}_SIZE"
     shape = " x ".join(str(n) for n in e.shape) or "1"
-    macro = f"{e.c_name.upper()}_SIZE"
     arguments = ", ".join(f"{name}[{length}]" for name, length in e.arguments)
-    notes = {
-        "wrenches": "wrenches: moment and force on each body, in its own axes at its own origin.",
-        SYMBOLS: "symbols: numbers of the robot, in the order of the names above.",
-        "base": "The first six entries of a are not read; the result is the base's acceleration, then joint forces.",
-        "closed": "It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.",
-    }
-    lines = [f"/* {c_source.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
-    lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
-    if find(e.name).needs_floating_base:
-        lines.append(f"   {notes['base']}")
-    if e.parts:
-        lines.append(f"   {notes['closed']}")
+    first, *notes = (c_source.comment(note) for note in e.said())
+    room = e.temporaries * (4 if dialect.single_precision else 8)
+    place = "on the stack" if reentrant else f"static; -D{dialect.temporary}= puts them on the stack"
+    lines = [
+        f"/* {first}", f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}.",
+        f"   Costs {e.cost} in every call, and {room} bytes of temporaries ({place}).", *(f"   {n}" for n in notes),
+    ]  # fmt: skip
     lines += [f"     {e.function.result}[{entry.place}]: {c_source.comment(entry.meaning)}" for entry in e.entries]
     if any(name == "wrenches" for name, _ in e.arguments):
-        lines.append(f"   {notes['wrenches']}")
+        lines.append("   wrenches: moment and force on each body, in its own axes at its own origin.")
     if any(name == SYMBOLS for name, _ in e.arguments):
-        lines.append(f"   {notes[SYMBOLS]}")
+        lines.append("   symbols: numbers of the robot, in the order of the names above.")
     if e.tolerance > TOLERANCE["single" if dialect.single_precision else "double"]:
         lines.append(f"   Rounding errors reach {e.tolerance / 16.0:.1e} of the largest entry on the test states.")
     lines[-1] += " */"
     places = [f"#define {e.c_name.upper()}_{part} {first}" for part, first in e.parts.items()]
-    return [*lines, f"#define {macro} {size}", *places, f"{e.function.signature(dialect.real)};", ""]
+    own = []
+    if e.gains:
+        members = " ".join(f"{dialect.real} {name}[{len(x)}];" for name, x in e.gains.items())
+        own = [f"typedef struct {{ {members} }} {e.c_name}_gains;",
+               f"#define {e.c_name.upper()}_GAINS {_initializer(dialect, list(e.gains.values()))}"]  # fmt: skip
+    return [*lines, f"#define {macro} {size}", *places, *own, f"{e.function.signature(dialect.real)};", ""]
+
+
+def _initializer(dialect: c_source.Dialect, rows: Sequence[np.ndarray]) -> str:
+    return "{" + ", ".join("{" + ", ".join(dialect.number(float(x)) for x in row) + "}" for row in rows) + "}"
 
 
 def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
@@ -491,13 +559,18 @@ def _check(dialect: c_source.Dialect, e: _Export, number: int) -> list[str]:
     """Return a static function that runs one exported function on all states."""
     macro, count = f"{e.c_name.upper()}_SIZE", len(e.states)
     lines = [f"static void check_{number}(void)", "{"]
-    for j, (name, length) in enumerate(e.arguments):
+    own = len(e.gains)
+    if own:
+        rows = [_initializer(dialect, state[:own])[1:-1] for state in e.states]
+        lines += _table(f"static const {e.c_name}_gains gains[{count}]", rows)
+    for j, (name, length) in list(enumerate(e.arguments))[own:]:
         rows = [", ".join(dialect.number(float(x)) for x in state[j]) for state in e.states]
         lines += _table(f"static const {dialect.real} {name}[{count}][{length}]", rows)
     plain = c_source.Dialect(dialect.prefix)
     rows = [", ".join(plain.number(float(x)) for x in values) for values in e.expected]
     lines += _table(f"static const double expected[{count}][{macro}]", rows)
-    arguments = ", ".join([*(f"{name}[k]" for name, _ in e.arguments), "result"])
+    given = ["&gains[k]"] if own else []
+    arguments = ", ".join([*given, *(f"{name}[k]" for name, _ in e.arguments[own:]), "result"])
     return [
         *lines,
         f"    static {dialect.real} result[{macro}];",

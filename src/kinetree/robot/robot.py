@@ -489,7 +489,8 @@ class Robot(Shown):
             Names of methods, with their options where needed: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
         **options
             ``prefix``, ``precision="single"``, ``own_math=True``, ``fma=True``, ``wrenches=True``, ``reentrant=True``,
-            ``states``: see :func:`kinetree.c_code.codegen`.
+            ``states``, and ``controllers={"servo": controller}`` for whole control laws: see
+            :func:`kinetree.c_code.codegen`.
 
         Returns
         -------

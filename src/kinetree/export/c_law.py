@@ -1,0 +1,37 @@
+"""A control law as it is written in C: what it takes, and what of it can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class CLaw:
+    """A control law to be written in C, see :meth:`kinetree.control.Controller.for_c`.
+
+    Attributes
+    ----------
+    summary : sequence of str
+        What it computes, and what is to be known about it.
+    gains : mapping from str to ndarray
+        Numbers that can be changed, with those that it has.
+    arguments : tuple of (str, int)
+        Name and length of each other input; the last one is the time, which is left out if the law does not need it.
+    function : callable
+        ``function(*gains, *arguments)`` over any scalar: lists in, one list out.
+    parts : mapping from str to int
+        Where parts of the result begin.
+    sample : callable
+        ``sample(rng)`` returns random arguments.
+    """
+
+    summary: Sequence[str]
+    gains: Mapping[str, np.ndarray]
+    arguments: tuple[tuple[str, int], ...]
+    function: Callable[..., list[Any]]
+    parts: Mapping[str, int]
+    sample: Callable[[np.random.Generator], list[np.ndarray]]
