@@ -309,7 +309,7 @@ def test_studies_go_by_titles_and_pages_have_descriptions():
 
 
 def test_there_are_notebooks_with_their_outputs():
-    assert len(notebooks.files()) == 5
+    assert len(notebooks.files()) == 6
     for file in notebooks.files():
         assert file.stat().st_size < notebooks.LARGEST, file.name
         cells = [cell for cell in notebooks.read(file)["cells"] if cell["cell_type"] == "code"]
