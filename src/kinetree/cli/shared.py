@@ -190,8 +190,12 @@ def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
     before, comma, start = incomplete.rpartition(",")
     with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
         robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
-        names = GivenRobot(robot, loops=ctx.params.get("loops")).load().joint_names
-        return [f"{before}{comma}{name}=" for name in _starting(names, start)]
+        from ..io.gallery_files import gallery_file
+        from ..model import formats  # a model is enough, and is there sooner than a robot
+
+        path = gallery_file(robot) if robot in gallery_names() else Path(robot)
+        model = formats.read(Path(str(path)), formats.Options(), ctx.params.get("loops"))
+        return [f"{before}{comma}{joint.name}=" for joint in model.joints if joint.name.startswith(start)]
     return []
 
 
