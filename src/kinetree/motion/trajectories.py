@@ -32,12 +32,14 @@ from .basic_trajectories import (
 )
 from .combine import Picked, Repeated, Stacked
 from .splines import Piecewise, sampled, spline, through
+from .tool_motion import ToolMotion
+from .tool_paths import Arc, Line, Turn, poses
 from .trajectory import Joined, Trajectory
 
 __all__ = [
-    "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Picked",
-    "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
-    "through",
+    "PROFILES", "Arc", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Line",
+    "Move", "Picked", "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "ToolMotion",
+    "Trajectory", "Trapezoidal", "Turn", "poses", "sampled", "spline", "through",
 ]  # fmt: skip
 
 

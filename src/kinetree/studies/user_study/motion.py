@@ -31,12 +31,17 @@ MOVES: dict[str, Callable[..., trajectories.Trajectory]] = {
     "trapezoid": trajectories.Trapezoidal,
 }  # fmt: skip
 
+PACE = ("speed", "acceleration", "duration")
+TOOL_PATHS = {"line": ("to", "orientation"), "arc": ("via", "to", "orientation"), "turn": ("axis", "angle", "center")}
+"""Paths of a frame, with the keys that say where they go."""
+
 MOTION_KEYS = {
     **dict.fromkeys(MOVES, ("from", "to", "duration")),
     "constant": ("at", "duration"),
     "constant-speed": ("from", "speed", "duration"),
     "sine": ("center", "amplitude", "frequency", "phase", "duration"),
     "spline": ("times", "points"),
+    **{kind: ("frame", "from", *keys, *PACE) for kind, keys in TOOL_PATHS.items()},
     "gallery": ("of", "duration"),
     "table": ("file",),
     "gait": GAIT_KEYS,
@@ -117,6 +122,9 @@ class MotionReader(NodeReader):
                 return self.gallery_motion(fields, node)
             if kind in ("table", "gait"):
                 return self.table(fields, node) if kind == "table" else self.gait(fields, node)
+            if kind in TOOL_PATHS:
+                moved = self.tool_motion(kind, fields, node)
+                return moved.held(), lambda times: States(*moved(times)), moved.end
             made, span = self.trajectory(kind, fields, node)
             return made.held() if np.isfinite(made.end) else made, self.states_of(made), span
 
@@ -152,6 +160,38 @@ class MotionReader(NodeReader):
         swing = [self.entries(fields, key, default) for key, default in
                  (("amplitude", None), ("frequency", None), ("phase", 0.0))]  # fmt: skip
         return trajectories.Sine(center, *swing), span
+
+    def tool_motion(self, kind: str, fields: dict[str, Node], node: Node) -> trajectories.ToolMotion:
+        """Make the motion of all joints with which a frame follows a line, an arc or a turn."""
+        for key in ("frame", *(("axis", "angle") if kind == "turn" else TOOL_PATHS[kind][:-1])):
+            if key not in fields:
+                raise self.error(f"a motion of kind {kind!r} needs {key!r}", node)
+
+        def point(key: str) -> Array:
+            return np.array([self.measured(x, key, "m") for x in self.items(fields[key], key)])
+
+        frame = self.text(fields["frame"], "frame")
+        first = np.array(self.robot.pose(self.q, frame))
+        if "from" in fields:
+            first[:3, 3] = point("from")
+        said = self.text(fields["orientation"], "orientation") if "orientation" in fields else "free"
+        if said not in ("kept", "free"):
+            raise self.error(str(UnknownNameError("orientation", said, ("kept", "free"))), fields["orientation"])
+        angular = "rad" if kind == "turn" else "m"
+        units = dict(zip(PACE, (f"{angular}/s", f"{angular}/s^2", "s"), strict=True))
+        pace: dict[str, Any] = {
+            key: self.measured(fields[key], key, unit) for key, unit in units.items() if key in fields
+        }
+        free = "center" in fields if kind == "turn" else said == "free"
+        begin = first[:3, 3] if free else first
+        if kind == "turn":
+            axis, angle = self.numbers(fields["axis"], "axis", 3), self.measured(fields["angle"], "angle", "rad")
+            path: Any = trajectories.Turn(begin, axis, angle, point("center") if free else None, **pace)
+        elif kind == "arc":
+            path = trajectories.Arc(begin, point("via"), point("to"), **pace)
+        else:
+            path = trajectories.Line(begin, point("to"), **pace)
+        return trajectories.ToolMotion(self.robot, frame, path, self.q)
 
     def configured(self, fields: dict[str, Node], key: str) -> Array:
         """Read a configuration; by default the initial one."""
