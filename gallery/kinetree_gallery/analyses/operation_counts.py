@@ -1,7 +1,7 @@
 """Operation counts against the number of joint variables: figures 6.15, 6.16, 7.30 and 7.31 of Shah.
 
 M counts multiplications and divisions, A additions and subtractions.  Curves are the published
-formulas (misprints corrected, see :mod:`kinetree.published`); circles are counts of kinetree's own
+formulas (misprints corrected, see :mod:`kinetree.export.published`); circles are counts of kinetree's own
 code on chains in which no number is zero unless it must be.
 """
 

@@ -95,7 +95,7 @@ def forward_dynamics(
 ) -> list[Scalar]:  # fmt: skip
     """Return joint accelerations for given joint forces; springs act only if ``springs``."""
     if tree.has_followers:
-        raise SingularError("articulated bodies need independent joints; see algorithms.followers")
+        raise SingularError("articulated bodies need independent joints; method='composite_body' does not")
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
     pulled = tendons.pulls(tree, q) if springs else None
     if pulled is not None:

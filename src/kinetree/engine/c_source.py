@@ -19,7 +19,7 @@ from string import Template
 import numpy as np
 
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
-from .llvm.mathematics import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
+from .llvm.trigonometry import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
 
 LONGEST_EXPRESSION = 8
 """Operations in one expression; more would be unreadable and gain nothing."""

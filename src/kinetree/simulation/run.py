@@ -240,7 +240,7 @@ class SmoothRun(Run):
             )  # fmt: skip
         assert n.step is not None
         if self.integrator == GENERALIZED_ALPHA:
-            from .constrained.generalized_alpha import AlphaStepper
+            from .integrators.generalized_alpha import AlphaStepper
 
             return AlphaStepper(self.equation, self.begin, state, reach, n.step)
         acts = not self.batch or self.sampling is not None

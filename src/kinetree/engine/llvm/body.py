@@ -10,9 +10,9 @@ import numpy as np
 from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from . import streaming
 from .emitter import Emitter
-from .mathematics import arctangent, sines_and_cosines
 from .registers import operand_of
 from .table_lookups import TableLookups
+from .trigonometry import arctangent, sines_and_cosines
 from .vectors import SCALARS, Vectors
 
 ANGLES_AT_ONCE = 4

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..graph import COS, INPUT, SIN, Graph
 from .assembly import Module, Value
 from .emitter import Emitter
-from .mathematics import near_sines_and_cosines, sines_and_cosines
+from .trigonometry import near_sines_and_cosines, sines_and_cosines
 from .vectors import Vectors
 
 FUNCTION = "turn"

@@ -169,7 +169,7 @@ VARIATIONAL = "variational"
 """The discrete Euler-Lagrange integrator, see :mod:`kinetree.simulation.integrators.variational`."""
 
 GENERALIZED_ALPHA = "generalized_alpha"
-"""Implicit, second order, with numerical damping; see :mod:`kinetree.simulation.constrained.generalized_alpha`."""
+"""Implicit, second order, with numerical damping; see :mod:`kinetree.simulation.integrators.generalized_alpha`."""
 
 INTEGRATORS = (*ADAPTIVE, *FIXED, VARIATIONAL, GENERALIZED_ALPHA)
 """Every integrator by name."""

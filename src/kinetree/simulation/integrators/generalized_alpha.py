@@ -27,9 +27,9 @@ from ...run.law_kernels import LawProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..equation import Equation
-from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
-from ..integrators.stepper import FixedStepper
 from ..system import State
+from .fixed_step_methods import GENERALIZED_ALPHA
+from .stepper import FixedStepper
 
 MOST_ROUNDS = 25
 

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.loop_models import compiled_system
-from kinetree.simulation.constrained.generalized_alpha import coefficients
+from kinetree.simulation.integrators.generalized_alpha import coefficients
 
 
 @pytest.mark.parametrize("radius", [1.0, 0.5])
