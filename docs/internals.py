@@ -12,14 +12,14 @@ from typing import Any
 import griffe
 
 ASKED = {
-    "ActingElement", "ContactLaw", "Controller", "Design", "ForceElement", "FrictionLaw", "JointKind", "NormalLaw", "Observer",
-    "Sensor", "Surface", "SweepStudy", "Trajectory",
+    "ActingElement", "ContactLaw", "Controller", "Design", "ForceElement", "FrictionLaw", "JointKind", "MotionGoal", "NormalLaw",
+    "Observer", "PointGoal", "Sensor", "Surface", "SweepStudy", "Trajectory",
 }  # fmt: skip
 """Classes whose methods are questions to those derived from them."""
 
 OWN_STEPS = {
     "Commanded": "current motors names",
-    "Controller": "bound inner joints known plain_function refuse_no_numbers refuse_no_trajectory takes_to_fall",
+    "Controller": "adjustable bound inner joints known plain_function refuse_no_numbers refuse_no_trajectory takes_to_fall",
     "DrivenRobot": "misfit nearest refuse_contradictions",
     "ForceElement": "check_number",
     "Ground": "host",
