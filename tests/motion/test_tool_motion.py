@@ -16,7 +16,7 @@ def two_links(**limits):
     b = kt.Builder("two links", gravity=(0, -9.81, 0))
     b.body("upper", "base", kt.Revolute("z"), mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), **limits)
     b.body("lower", "upper", kt.Revolute("z"), position=(L1, 0, 0), mass=1.0, com=(0.4, 0, 0), inertia=(0.1, 0.1, 0.1))
-    return b.frame("tip", "lower", (L2, 0, 0)).build()
+    return b.frame("tip", "lower", (L2, 0, 0)).build().with_backend("compiled")
 
 
 def seven_joints():
@@ -24,7 +24,7 @@ def seven_joints():
     for k, axis in enumerate("zyzyzyz"):
         b.body(f"link_{k}", parent, kt.Revolute(axis), position=(0, 0, 0.25 if k else 0.0), mass=1.0)
         parent = f"link_{k}"
-    return b.frame("tool", parent, (0.05, 0, 0.1)).build()
+    return b.frame("tool", parent, (0.05, 0, 0.1)).build().with_backend("compiled")
 
 
 def closed_form(path, t, elbow):
@@ -61,11 +61,11 @@ def test_two_links_move_as_the_closed_form_says(path, elbow):
 
 
 def robot_of(name):
-    return kt.load(name), kt.gallery.start(name)
+    return kt.load(name).with_backend("compiled"), kt.gallery.start(name)
 
 
 def cases():
-    arm = kt.load("kuka-kr5")
+    arm = kt.load("kuka-kr5").with_backend("compiled")
     here = arm.pose(READY, "link_6")
     shifted = here.copy()
     shifted[:3, 3] += [0.0, 0.2, 0.1]
