@@ -44,8 +44,8 @@ arm64:
 	tools/on_arm64
 
 lint: $(TESTS)
-	$(RUN) -m ruff check src gallery tests benchmarks examples tools
-	$(RUN) -m ruff format --check src gallery tests benchmarks examples tools
+	$(RUN) -m ruff check src gallery programs tests benchmarks examples tools
+	$(RUN) -m ruff format --check src gallery programs tests benchmarks examples tools
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest tests/test_architecture.py
 

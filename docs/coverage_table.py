@@ -14,7 +14,7 @@ import yaml
 from kinetree.studies.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
-TOPS = (ROOT / "src/kinetree", ROOT / "gallery")
+TOPS = (ROOT / "src/kinetree", ROOT / "gallery", ROOT / "programs")
 """Where the source is; files are named from there."""
 HEADINGS = "| section | about | computed by | studies | tests | cited in |\n|---|---|---|---|---|---|"
 NOT_THERE = "*nothing to compute*"
@@ -23,9 +23,7 @@ PLACE = re.compile(r"^\{\{ coverage (?P<source>\w+) \}\}$", re.MULTILINE)
 NUMBER = r"(?:[A-D]\.)?\d+(?:\.\d+)*[a-z]?"
 LIST = rf"{NUMBER}(?:(?:, | and |-|–){NUMBER})*"
 KIND = r"(?:sections?|appendix|eqs?\.)"
-CITED = re.compile(
-    rf"\b({'|'.join(SOURCES)})(?P<first>,? {KIND} {LIST})(?P<more>(?:[,;]? (?:and )?{KIND} {LIST})*)",
-)
+CITED = re.compile(rf"\b({'|'.join(SOURCES)})(?P<first>,? {KIND} {LIST})(?P<more>(?:[,;]? (?:and )?{KIND} {LIST})*)")
 PART = re.compile(rf"({KIND}) ({LIST})")
 
 

@@ -32,10 +32,7 @@ import site_checks
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
 
-MOVED = {
-    "robots-with-loops": "loops/",
-    "springs-and-actuators": "forces/",
-}
+MOVED = {"robots-with-loops": "loops/", "springs-and-actuators": "forces/"}
 """Pages that were merged with others, and their places today."""
 
 BOOSTS = {
@@ -138,11 +135,11 @@ def _module(name: str) -> tuple[Path, list[str]]:
     """The file of the longest part of the name that is a module, and what is left of the name."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        for place in (ROOT.joinpath(top, *parts[:end]) for top in ("src", "gallery")):
+        for place in (ROOT.joinpath(top, *parts[:end]) for top in ("src", "gallery", "programs")):
             for file in (place.with_suffix(".py"), place / "__init__.py"):
                 if file.is_file() and parts[end:]:
                     return file, parts[end:]
-    raise LookupError(f"{{{{ source {name} }}}}: no such module under src/ or gallery/")
+    raise LookupError(f"{{{{ source {name} }}}}: no such module under src/, gallery/ or programs/")
 
 
 def _member(node: ast.AST, part: str, name: str) -> ast.AST:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("architecture")  # one process reads all fi
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kinetree"
-PACKAGES = (PACKAGE, ROOT / "gallery" / "kinetree_gallery")
+PACKAGES = (PACKAGE, ROOT / "gallery" / "kinetree_gallery", ROOT / "programs" / "kinetree_programs")
 
 MOST_LINES, MOST_LINES_WITH_REASON = 700, 900
 MOST_FILES = 20

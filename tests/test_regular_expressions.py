@@ -10,8 +10,9 @@ import pytest
 
 import kinetree as kt
 import kinetree_gallery
+import kinetree_programs
 
-PACKAGES = (kt, kinetree_gallery)
+PACKAGES = (kt, kinetree_gallery, kinetree_programs)
 FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}
 USES = "match|fullmatch|search|sub|split|findall|finditer"
 LONG = 150_000

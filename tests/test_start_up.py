@@ -25,7 +25,7 @@ def test_the_first_call_does_not_import_what_it_does_not_need():
 
 def test_importing_kinetree_imports_neither_simulation_nor_scipy():
     """What a script that only computes torques would wait for in vain."""
-    late = ("scipy", "kinetree.simulation", "kinetree.gallery", "kinetree_gallery")
+    late = ("scipy", "kinetree.simulation", "kinetree.gallery", "kinetree_gallery", "kinetree_programs")
     code = f"import sys, kinetree; print([m for m in {late} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
@@ -62,7 +62,7 @@ def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
     found = modules_of(program, tmp_path)
     assert len(found) <= 45
     assert "pyarrow" not in found
-    unwanted = ("kinetree.model", "kinetree.robot", "kinetree.gallery", "kinetree_gallery")
+    unwanted = ("kinetree.model", "kinetree.robot", "kinetree.gallery", "kinetree_gallery", "kinetree_programs")
     assert not [name for name in found if name.startswith(unwanted)]
 
 

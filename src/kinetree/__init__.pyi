@@ -1,3 +1,5 @@
+from kinetree_programs.redysim.system import Redysim as Redysim
+
 from . import contact as contact
 from . import control as control
 from . import design as design
@@ -126,7 +128,6 @@ from .spatial import sqrt as sqrt
 from .spatial import tanh as tanh
 from .spatial import where as where
 from .studies.drawings import plot_mechanism as plot_mechanism
-from .studies.redysim import Redysim as Redysim
 from .sweeps.running import sweep as sweep
 from .view import view as view
 

@@ -559,8 +559,8 @@ def _wrong_option(name: str, named: Mapping[str, Any], problem: TypeError) -> st
 
 
 def _is_ours(module: str) -> bool:
-    """Return whether a module is kinetree's, or of the gallery beside it."""
-    return module.partition(".")[0] in ("kinetree", "kinetree_gallery")
+    """Return whether a module is kinetree's, or of a package beside it."""
+    return module.partition(".")[0] in _OWN_PACKAGES
 
 
 def _is_kinetree(frame: FrameType | None) -> bool:
@@ -660,6 +660,8 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
+_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs")
+
 _BETWEEN = ("functools", "contextlib")
 """Modules that stand between two frames of kinetree without being anybody's caller."""
 
@@ -669,7 +671,7 @@ _HANDS_ON = ("kinetree.loops.parts.prepared", "kinetree.engine.kernels.direct_ca
 
 def callers_level() -> int:
     """Count how many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
-    own = ("kinetree", "kinetree_gallery", *_BETWEEN)
+    own = (*_OWN_PACKAGES, *_BETWEEN)
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back

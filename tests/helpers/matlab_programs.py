@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-PROGRAMS = Path(__file__).parents[1] / "model" / "formats" / "matlab" / "programs"
+PROGRAMS = Path(__file__).parents[1] / "programs" / "matlab" / "programs"
 RECORDED = PROGRAMS / "octave.json"
 
 OUTPUTS = {

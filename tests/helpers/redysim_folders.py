@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.errors import KinetreeError
-from kinetree.model.formats.matlab import MatlabFolder
-from kinetree.model.formats.matlab.folder import numbers
+from kinetree_programs.matlab import MatlabFolder
+from kinetree_programs.matlab.folder import numbers
 
 VARIABLE = "KINETREE_REDYSIM"
 

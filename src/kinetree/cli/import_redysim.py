@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -11,11 +11,9 @@ from rich.markup import escape
 
 from ..errors import KinetreeError, OutputError
 from ..io.atomic_files import beside
+from ..io.other_programs import of_program
 from .error_wording import as_options, worded
 from .shared import make_console, note
-
-if TYPE_CHECKING:
-    from ..studies.redysim import Redysim
 
 app = typer.Typer(name="import", help="Import models from other programs.", no_args_is_help=True, add_completion=False)
 
@@ -51,9 +49,7 @@ def redysim(
         kinetree import redysim "InvDyn/KUKA Robot" -o kuka.yaml
         kinetree run kuka-study.yaml
     """
-    from ..studies.redysim import Redysim
-
-    system = Redysim(folder, analysis=analysis, trajectory=trajectory)
+    system = of_program("redysim.system").Redysim(folder, analysis=analysis, trajectory=trajectory)
     file = output or Path(f"{system.robot.name.replace(' ', '_')}.yaml")
     study = file.with_name(f"{file.stem}-study.yaml")
     for place in (file, study):
@@ -78,7 +74,7 @@ def redysim(
     console.print(f"wrote {escape(str(study))}: look at it, then 'kinetree run {escape(str(study))}'", soft_wrap=True)
 
 
-def _study(system: Redysim, file: Path, folder: Path, trajectory: Path | None) -> dict[str, Any]:
+def _study(system: Any, file: Path, folder: Path, trajectory: Path | None) -> dict[str, Any]:
     """Return a study of a folder; paths are relative to the study."""
 
     def seen(path: Path) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..io.other_programs import of_program
 from ..model.joint_fields import FIELDS
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
@@ -30,10 +31,8 @@ def info(given: GivenRobot, as_json: Json = False) -> None:
         kinetree info kuka-kr5
         kinetree info four-bar --json
     """
-    from ..model.formats.symoro import geometric_table
-
     robot = given.load()
-    mobility, geometry = _mobility(robot), geometric_table(robot.model)
+    mobility, geometry = _mobility(robot), of_program("symoro").geometric_table(robot.model)
     if as_json:
         print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometry})
         return

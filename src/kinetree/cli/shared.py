@@ -155,7 +155,7 @@ def mention_loop_file(robot: str | Path) -> None:
 
 def read_symbols(texts: Sequence[str]) -> dict[str, float]:
     """Return numbers for symbols as typed: D3=0.45, or a file with them."""
-    from ..model.formats.symoro.values_file import ENDINGS, symbol_values
+    from ..model.formats.values_file import ENDINGS, symbol_values
 
     found: dict[str, float] = {}
     for text in texts:

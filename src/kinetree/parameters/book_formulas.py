@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ..model.formats.symoro.expressions import parse
+from ..model.formats.formulas import parse
 from ..model.parameters import OF_BODIES, ParameterTable
 from ..spatial.formula import ScalarFormula
 

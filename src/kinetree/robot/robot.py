@@ -341,7 +341,9 @@ class Robot(Shown):
         ``kt.load("arm.par", values={...})``.
         """
         if not isinstance(values, Mapping):
-            from ..model.formats.symoro import symbol_values  # reads files, which a robot built in code does not need
+            from ..model.formats.values_file import (
+                symbol_values,  # reads files, which a robot built in code does not need
+            )
 
             values = symbol_values(values)
         return self._again(with_values(self.model, values))

@@ -7,7 +7,5 @@
 :mod:`.simulation_setup`
     states, controllers and ground from plain words and numbers;
 :mod:`.named_systems`
-    systems by name: how they are found, and what is known about them besides their models;
-:mod:`.redysim`
-    ReDySim folders that run.
+    systems by name: how they are found, and what is known about them besides their models.
 """

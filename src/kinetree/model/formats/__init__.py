@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SDF, MJCF, SYMORO's .par, our own YAML; readers for ReDySim, spatial_v2."""
+"""Readers and writers of robot files: URDF, SDF, MJCF, our own YAML; those of the sources' programs by name."""
 
 from __future__ import annotations
 
@@ -10,29 +10,19 @@ from pathlib import Path
 
 from ...errors import FileFormatError, NoValueError, OptionError, RobotFileNotFoundError, UnsupportedError
 from ...io.atomic_files import beside
+from ...io.other_programs import READERS, of_program
 from ...io.paths import as_path, file_meant, is_folder, whole_content
 from ..tree import Model
-from . import (
-    loop_list,
-    mjcf,
-    mjcf_writer,
-    redysim,
-    sdf,
-    spatial_v2,
-    symoro,
-    urdf,
-    urdf_edit,
-    urdf_writer,
-    xml,
-    yaml,
-    yaml_nodes,
-)
+from . import loop_list, mjcf, mjcf_writer, sdf, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
 
 ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par", ".mat")
 """Endings of robot files, and of files that are nearly robots."""
+
+WITH_SYMBOLS = ".par"
+"""The ending of files in which numbers may be symbols."""
 
 
 def read(
@@ -52,15 +42,14 @@ def read(
     """
     place = as_path(path, "a robot file")
     is_redysim = is_folder(place) and any(place.glob("*.m"))
-    source, chosen = _open(redysim.inputs_of(place) if is_redysim else place), options or Options()
+    source, chosen = _open(of_program("redysim").inputs_of(place) if is_redysim else place), options or Options()
     if loops is not None:
         side = _open(as_path(loops, "a file with loops"))
         is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
         chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
-    reader = _reader(source)
-    if chosen.values and reader is not symoro.read:
+    if chosen.values and source.path.suffix.lower() != WITH_SYMBOLS:
         raise OptionError(f"values are for symbols in .par files; {source.file} has none")
-    return reader(source, chosen)
+    return _reader(source)(source, chosen)
 
 
 def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
@@ -78,7 +67,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     path = as_path(path, "a robot file")
     refuse_unwritable(path)
     writer = WRITERS[path.suffix.lower()]
-    if model.symbols and writer is not symoro.write:
+    if model.symbols and path.suffix.lower() != WITH_SYMBOLS:
         raise NoValueError(model.symbols)
     if original is not None:
         source = _open(as_path(original, "the original file"))
@@ -95,7 +84,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
 
 WRITERS: dict[str, Callable[[Model], str]] = {
     ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
-    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": symoro.write,
+    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": lambda model: of_program("symoro").write(model),
 }  # fmt: skip
 """Writers of robot files, by the file name's extension."""
 
@@ -121,12 +110,9 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return urdf.read
     if suffix in (".sdf", ".world"):
         return sdf.read
-    if suffix == ".m":
-        return redysim.read
-    if suffix == ".par":
-        return symoro.read
-    if suffix == ".mat":
-        return spatial_v2.read
+    if suffix in READERS:
+        read: Callable[[Source, Options], Model] = of_program(READERS[suffix]).read
+        return read
     if suffix in (".xml", ".mjcf"):
         root = xml.parse(source.data, source.file)
         if root.tag == "robot":

@@ -20,6 +20,7 @@ from ...contact.stops import JointStops
 from ...contact.surfaces import Spot, line, rectangle
 from ...errors import FileFormatError, ModelWarning, UnknownNameError, callers_level
 from ...forces.from_yaml import read_forces
+from ...io.other_programs import of_program
 from ...io.paths import as_path, whole_content
 from ...io.units import ShownUnits, in_si
 from ...model.formats import yaml, yaml_nodes
@@ -33,7 +34,6 @@ from ...simulation.records.plot import PANELS
 from ...spatial.arrays import Array
 from .. import named_systems, simulation_setup
 from ..fact_files import FactReader, StatedFact
-from ..redysim import Redysim, analyses_of
 from ..study import Study
 from .more_outputs import MoreOutputs
 from .motion import MotionReader
@@ -167,11 +167,12 @@ class StudyReader(MotionReader):
         fields = self.fields(node, "redysim", REDYSIM_KEYS, required=("folder",))
         given = {key: self.text(x, key) for key, x in fields.items()}
         trajectory = self.beside(given["trajectory"]) if "trajectory" in given else None
+        program = of_program("redysim.study")
         with self.at(node):
-            system = Redysim(
+            system = program.Redysim(
                 self.beside(given["folder"]), robot=robot, analysis=given.get("analysis"), trajectory=trajectory
             )
-        analyses = analyses_of(system)
+        analyses = program.analyses_of(system)
         title = self.word("title", name)
         return UserStudy(name, title, f"ReDySim, {system.folder.path}", analyses, robot=system.robot)
 
