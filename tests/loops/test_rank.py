@@ -119,7 +119,7 @@ def test_constraints_made_of_rounding_errors_carry_nothing(method):
     found = robot.inverse_dynamics(q, zero, [1.0, 2.0], method=method)
     np.testing.assert_allclose(found, robot.tree.inverse_dynamics(q, zero, [1.0, 2.0]), rtol=1e-9)
     lame, q, zero = stretched(0.7000000000000001, (True, False))
-    with pytest.raises(kt.SingularError, match="no hold"):
+    with pytest.raises(kt.SingularError, match="do not control"):
         lame.inverse_dynamics(q, zero, [1.0, 2.0], method=method)
 
 
