@@ -38,6 +38,7 @@ IMPORTED_LATE: dict[str, str] = {
     "loops/parts/inverse.py": "the recursion between subsystems, which most programs never ask for",
     "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
     "parameters": "the same",
+    "control/base.py": "laws for C, which most programs never ask for",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
     "robot/description.py": "the writers of files, as robot/load.py its readers",
     "robot/dynamics.py": "the DeNOC matrices, which are for teaching",

@@ -110,7 +110,7 @@ def test_starts_guesses_and_samples_have_one_word_each():
     assert {"simulate", "simulate_rigid", "simulate_prescribed", "World", "Simulator.run"} <= seen["q0"] & seen["v0"]
     assert {"Mechanism", "Mechanism.close", "inverse_kinematics", "identify", "sweeps.Forces"} <= seen["q_guess"]
     assert {"simulate", "Simulator.run", "sweeps.Simulations", "sweeps.Forces"} <= seen["samples"]
-    assert seen["output"] == {"sweep", "sweeps.run", "sweeps.over_table", "sweeps.TableDone"}
+    assert seen["output"] == {"sweep", "sweeps.run", "sweeps.over_table", "sweeps.TableDone", "design.Function"}
     assert seen["base"] == {"Builder", "from_dh", "published.StepTable"}
     assert seen["initial"] == {"sweeps.SweepResult.reduce"}
     assert not {x for x in seen["start"] if not x.endswith((".index", ".rod", ".Gait"))}

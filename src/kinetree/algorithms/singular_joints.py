@@ -43,7 +43,7 @@ def refuse(tree: Model, joint: int | None) -> None:
 
 
 def possible_method(tree: Model, method: str) -> str:
-    """Return a method of forward dynamics, or the one by composite bodies if it has no answer.
+    """Return the requested method of forward dynamics, or composite bodies if it would have no answer.
 
     A massless follower has a motion only because its leader drives it.
     """

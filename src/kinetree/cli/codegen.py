@@ -65,8 +65,8 @@ def codegen(
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
 
     By default inverse and forward dynamics. The header says what every function takes and gives; the test program
-    compares a few states with what kinetree computes. Of a mechanism the loops are closed: behind the forces or
-    accelerations, the result has the multipliers, a quality between 0 (singular) and 1, and three squared residuals.
+    compares a few states with what kinetree computes. For a mechanism with loops, the result has, after the
+    forces or accelerations, the multipliers, a quality between 0 (singular) and 1, and three squared residuals.
 
     For example:
 

@@ -332,7 +332,7 @@ def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
 
 
 def _eliminated(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """Return the problem that is left when contact i stays closed (Featherstone eq. 9.59, hats restored)."""
+    """Return the problem that is left when contact i stays closed (Featherstone eq. 9.59, hats added)."""
     rest = np.arange(d.size) != i
     column = c[rest, i] / c[i, i]
     return c[np.ix_(rest, rest)] - np.outer(column, c[i, rest]), d[rest] - column * d[i]

@@ -243,7 +243,7 @@ class _Problem:
     # ------------------------------------------------------------------ soft contacts
 
     def rough(self, start: Array | None) -> Iterator[tuple[int, Array]]:
-        """Yield the number of steps and nearly right forces, those of hard contacts, by one method after the other."""
+        """Yield steps taken and approximate forces, those of hard contacts, trying one method after another."""
         if start is None:
             for patience in PATIENCE:
                 yield from self.hardening(patience)

@@ -86,7 +86,7 @@ def _place(at: Callable[..., Any], along: Any, across: Any, size: float) -> Roug
 
 
 def _lines(region: Region, count: int) -> Iterator[tuple[Callable[..., Any], Array, Array]]:
-    """Yield lines along x, then along y: how (along, across) map to (x, y), the points on them, and their places."""
+    """Yield lines along x, then along y: a map from (along, across) to (x, y), points along, and offsets across."""
     for axis in (0, 1):
         (low, high), (left, right) = region[axis], region[1 - axis]
         beside = OFF_THE_GRID * (right - left) / LINES

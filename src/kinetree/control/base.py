@@ -24,7 +24,6 @@ from ..motion.trajectory import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.numbers import as_numbers, is_unknown, shown
-from .as_c import law_for_c
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -166,7 +165,7 @@ class Controller(ActingElement):
         raise NotImplementedError
 
     def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
-        """Return the joint forces of the law, and the rates of its states."""
+        """Return the controller's joint forces, and the time derivatives of its states."""
         tau, rates = self.law(tree, t, q, v, z)
         return None, tau, rates
 
@@ -190,6 +189,8 @@ class Controller(ActingElement):
 
     def for_c(self, robot: Any) -> Any:
         """Return this controller as a law for C, which ``robot.codegen(folder, controllers={...})`` writes."""
+        from .as_c import law_for_c
+
         return law_for_c(self, robot)
 
     def _width(self, tree: Model, name: str) -> int:

@@ -247,7 +247,7 @@ def _giving_way(
 
 
 class Yielding:
-    """The response of a mechanism to forces with closed loops: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
+    """The response of a mechanism with closed loops to joint forces: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
 
     def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
         self.tree, self.loops = tree, loops

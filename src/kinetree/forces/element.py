@@ -216,7 +216,7 @@ class ForceElement(ActingElement):
         return np.unique(np.concatenate([np.zeros(0), *(x.kinks(begin, end) for x in trajectories_of(self))]))
 
     def books(self, record: Any) -> dict[str, np.ndarray]:
-        """Return its effect at the samples of a record: its forces, its power on the robot, its stored energy.
+        """Return the element's forces, its power on the robot and its stored energy at each sample of a record.
 
         Parameters
         ----------

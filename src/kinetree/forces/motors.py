@@ -127,7 +127,7 @@ class Motor(ForceElement):
         return torque * self.ratio
 
     def _rubbing(self, given: Scalar) -> Scalar:
-        """Return Coulomb friction, including that of the teeth under load, in either direction."""
+        """Return Coulomb friction, including load-dependent gear friction, for both directions."""
         return self.rubbing + (1.0 - self.efficiency) * abs(given)
 
     def _smoothed(self, rate: Scalar) -> Scalar:

@@ -100,6 +100,6 @@ def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
 
 
 def _shown_too_much(model: ChosenModel, joints: Sequence[int]) -> Array:
-    """Return by what share of the force that bodies need these joints are too high."""
+    """Return the relative excess of the measured force at these joints over what the bodies need."""
     folds, count = _with_loads(model, joints)
     return folds.fit[0][count:]

@@ -1,4 +1,4 @@
-"""The parameters to be grouped: the size of one unit of each, and the order in which they are given up."""
+"""The parameters to be grouped: the size of one unit of each, and the order in which they are eliminated."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Considered:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The columns in the order in which they are given up.
+        """The columns in the order in which they are eliminated.
 
         As in Khalil: rotors first, then body by body from the last to the first (section 10.3.6).
         """

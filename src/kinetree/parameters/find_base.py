@@ -147,7 +147,7 @@ class _ThreeMethods:
 
     @property
     def draw(self) -> Draw:
-        """Draws the states at which torques are sampled."""
+        """The function that draws the states at which torques are sampled."""
         return base_by_qr.random_motions(self.considered) if self.assembled is None else self.assembled.draw
 
     def by_rules(self) -> Unnoticed:

@@ -1,6 +1,6 @@
 """Spatial motion and force vectors, angular part first, over any scalar.
 
-The force vector follows the 2008 convention of most libraries (moment first); Featherstone puts
+The force vector follows the 2008 convention of most libraries (moment first); Featherstone (1987) puts
 the linear part first, see the conventions page.
 """
 

@@ -87,11 +87,11 @@ class Forces(_OfRobot):
     Parameters
     ----------
     robot : Robot, or name or path of one
-        Of mechanisms with closed loops all dimensions may vary, too.
+        For mechanisms with closed loops, dimensions may vary as well.
     motion : Trajectory, motion of the gallery, or tuple of arrays (time, q, v, a)
         Of all joints of a tree; of the independent freedoms of a mechanism.
     span : pair of floats, optional
-        From when until when; what the motion knows by default.
+        Start and end time; those of the motion by default.
     samples : int
         Of the motion.
     q_guess : array_like, optional

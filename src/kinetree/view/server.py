@@ -45,11 +45,11 @@ class PageServer:
     Parameters
     ----------
     host, port
-        Where to listen; port 0 takes any that is free, another that is taken the next free one.
+        Where to listen; 0 picks any free port; if the given port is taken, the next free one is used.
     page : callable
         Returns the page as HTML.
     state : callable
-        Returns what a browser that has just come must know.
+        Returns what a newly connected browser must know.
     heard : callable
         Called with what a browser says; returns what to answer it.
     """

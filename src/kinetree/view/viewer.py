@@ -77,7 +77,7 @@ class Viewer:
     units : str or sequence of str, optional
         Other units than SI to begin with, ``"deg mm rpm"``; the page has a switch for them.
     host, port
-        Where the page is served; port 0 takes any that is free, another that is taken the next free one.
+        Where the page is served; 0 picks any free port; if the given port is taken, the next free one is used.
 
     Attributes
     ----------

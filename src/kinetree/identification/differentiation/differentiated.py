@@ -56,7 +56,7 @@ class DifferentiatedMotion:
     averaged: int = 1
 
     def uncertainty(self) -> tuple[Array, Array, float]:
-        """Return deviations of accelerations away from the ends and at them, (nv,) each, and the length of an end in s.
+        """Return standard deviations of accelerations inside and near the ends, (nv,) each, and the ends' length in s.
 
         An end is where accelerations are less certain than between the ends by a factor above two.
         """

@@ -55,12 +55,12 @@ class Refined:
 
 
 def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2, steps: int = 8) -> Refined:
-    """Change the inertial parameters of a result so that simulated positions differ least from measured ones.
+    """Change the inertial parameters of a result to bring simulated positions as near as possible to measured ones.
 
     Parameters
     ----------
     found : Identified
-        To begin with; its friction and rotors stay.
+        The starting point; its friction and rotors are kept.
     data : Measured, path, or several of them
     window : float
         How long each simulation is, in seconds.

@@ -123,7 +123,7 @@ class PreparedDynamics:
     ) -> Array | None:
         """Return forces or accelerations, multipliers, quality and residuals, directly from machine code if possible.
 
-        None if a pivot is exactly zero and the reference, which skips zeros, stops at it.
+        None if the reference, which skips zeros, meets an exactly zero pivot.
         """
         try:
             return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)

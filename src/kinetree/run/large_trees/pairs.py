@@ -32,7 +32,7 @@ class CarrierTrace(Trace):
         return self.at(_OWN, RECORD, len(self.needed) - 1)
 
     def read_from_records(self) -> None:
-        """Let the passes keep what is read, and nothing else."""
+        """Make each pass store only the values that are read later."""
         step = self.step
         for i in step.graph.reachable(step.outputs):
             if step.graph.kinds[i] == INPUT:

@@ -86,7 +86,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return PerBody(self, this, values)
 
     def each(self, function: Callable[..., Any], *columns: Any) -> PerBody:
-        """Return something for every body alone: computed within the last pass."""
+        """Return what is computed for each body independently, within the last pass."""
         if not self.passes:
             self.passes.append(Pass(self, outward=True))
         this = self.passes[-1]

@@ -32,7 +32,7 @@ class MovedNumbers(NamedTuple):
 
     @property
     def all(self) -> list[int]:
-        """All of them, one after the other."""
+        """Commands, earlier commands and parameters, one after another."""
         return self.command + self.before + self.parameters
 
     def split(self, found: Array) -> tuple[Array, Array, Array]:
@@ -140,7 +140,7 @@ class Rollout:
         Parameters
         ----------
         states : array_like, shape (steps + 1, batch, n) or (batch, n)
-            How the number in question changes with each state, or with the last one: with its coordinates, velocities
+            The gradient of the objective by each state, or by the last one: by its coordinates, velocities
             and further states, or along its freedoms instead of coordinates, (..., 2 nv).
         rewards : array_like, shape (steps, batch) or less
             How it changes with each reward; ``1.0`` for their sum.
