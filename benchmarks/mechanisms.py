@@ -1,7 +1,7 @@
 """Positions of mechanisms: closing, paths, motions under given drives, platforms; beside pylinkage where it can.
 
 pylinkage knows linkages in the plane, of which each pin is where two circles meet.  It goes step by step in
-code by numba: ``pip install "pylinkage[numba]"`` puts it into the table.
+code by numba, and is in the ``bench`` extra.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,26 +29,34 @@ ASKED = {
 }  # fmt: skip
 
 
+OLDER = "x86-64-v3"
+"""Code for processors without AVX-512 may take so many times as long as what is asked."""
+
+OLDER_MAY = 2.2
+
+
 def mechanisms(rounds: int) -> list[Table]:
-    """Microseconds a state."""
+    """Microseconds a state, of code for this processor and for older ones."""
     table = Table(
         f"Positions of mechanisms, us a state, batches of {BATCH} but for one state",
-        ("", "kinetree", "pylinkage", "asked"),
+        ("", "kinetree", "asked", OLDER, f"asked ({OLDER_MAY} times)", "pylinkage"),
     )
-    for made in (four_bar, stewart, *(lambda n=n: of_file(n) for n in ("cassie", "kangaroo"))):
+    for made in (four_bar, stewart, every_way, *(partial(of_file, n) for n in ("cassie", "kangaroo"))):
+        older = made(cpu=OLDER)
         for name, (call, states, theirs) in made().items():
-            contenders = {"ours": call} | ({} if theirs is None else {"theirs": theirs})
+            contenders = {"ours": call, "older": older[name][0]} | ({} if theirs is None else {"theirs": theirs})
             best = alternate(contenders, rounds)
-            figures = [best[key] / states * 1e6 if key in best else "" for key in ("ours", "theirs")]
-            table.add(name, *figures, ASKED.get(name, ""))
+            ours, slow, other = (best[key] / states * 1e6 if key in best else "" for key in ("ours", "older", "theirs"))
+            asked = ASKED.get(name, "")
+            table.add(name, ours, asked, slow, asked and OLDER_MAY * asked, other)
     return [table]
 
 
 Rows = dict[str, tuple[Callable[[], object], int, Callable[[], object] | None]]
 
 
-def four_bar() -> Rows:
-    robot = kt.load("four-bar")
+def four_bar(cpu: str | None = None) -> Rows:
+    robot = kt.Mechanism(kt.load("four-bar").model, cpu=cpu)
     start = robot.assembled()
     turn = start[0] + np.linspace(0.0, 2.0 * np.pi, BATCH)
     guesses = np.repeat(start[None], BATCH, axis=0)
@@ -79,8 +88,23 @@ def _pylinkage(robot: kt.Robot) -> Callable[[], object] | None:
     return lambda: linkage.step_fast(BATCH)
 
 
-def stewart() -> Rows:
-    robot = kt.load("stewart-platform")
+def every_way(cpu: str | None = None) -> Rows:
+    """All assemblies, per start, and all configurations of an arm, per pose."""
+    robot, starts = kt.Mechanism(kt.load("stewart-platform").model, cpu=cpu), 1024
+    top = robot.platform("platform")
+    legs = top.positions(robot.close(kt.gallery.motion("stewart-platform").states(0.0)[0]))
+    arm = kt.Robot(kt.load("puma").model, cpu=cpu)
+    poses = arm.pose(np.random.default_rng(0).uniform(-2, 2, (256, 6)), "link_6")
+    return {
+        "Stewart, all assemblies, a start": (lambda: top.assemblies(legs, starts=starts, limits=False), starts, None),
+        "Puma, all configurations, a pose": (
+            lambda: kt.all_inverse_kinematics(arm, "link_6", poses, limits=False), len(poses), None
+        ),
+    }  # fmt: skip
+
+
+def stewart(cpu: str | None = None) -> Rows:
+    robot = kt.Mechanism(kt.load("stewart-platform").model, cpu=cpu)
     start = robot.close(kt.gallery.motion("stewart-platform").states(0.0)[0])
     moved = 0.05 * np.random.default_rng(0).standard_normal((BATCH, robot.nv))
     guesses = robot.integrate(np.repeat(start[None], BATCH, axis=0), moved)
@@ -94,14 +118,14 @@ def stewart() -> Rows:
     }
 
 
-def of_file(name: str) -> Rows:
+def of_file(name: str, cpu: str | None = None) -> Rows:
     """Real robots, where their files are."""
     file = MODELS / name / f"{name}.xml"
     if not file.is_file():
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kt.KinetreeWarning)  # which pictures are missing, what is rounded
-        robot = kt.load(file)
+        robot = kt.Mechanism(kt.load(file).model, cpu=cpu)
         start = robot.assembled(limits=False)
         _ = robot.coordinates
         states = BATCH // 4
