@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.table import find
 from ..errors import OptionError, ShapeError, UnsupportedError
+from ..model import configurations
 from ..run.evaluator import Evaluator
 from ..run.given_joints import GivenAtJoints
 from ..run.parameters import Place
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import Array, as_array, batch_shape
+from ..spatial.numbers import whole_number
 from . import coordinates
+from .all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
 from .coordinates import ByName
 from .moved_designs import MovedDesigns, Points
 from .parts.assembling import Assembling
@@ -156,6 +159,27 @@ class Loops:
                 return None  # it takes several steps, of which this is one
         return None
 
+    # ---------------------------------------------------------------- all assemblies
+
+    def assemblies(
+        self, fixed: Sequence[str] | Mapping[str, Any] | None, q_guess: ArrayLike | None,
+        distinct: str | Sequence[str] | None, starts: int | None, rng: np.random.Generator | int | None, limits: bool,
+    ) -> Assemblies:  # fmt: skip
+        """Return all closed configurations; see :meth:`kinetree.Mechanism.assemblies`."""
+        model = self.model
+        if q_guess is None and fixed is not None and not isinstance(fixed, Mapping):
+            raise OptionError("fixed names joints without positions: give {name: position}, or q_guess, where they are")
+        guess = configurations.neutral(model) if q_guess is None else as_array(q_guess, (model.nq,), "q_guess")
+        q, free = self.closing.held(np.array(guess), fixed)
+        if q.ndim != 1:
+            raise ShapeError(f"assemblies are searched for one set of positions at a time, got a batch {q.shape[:-1]}")
+        names = [distinct] if isinstance(distinct, str) else distinct
+        names = [body.name for body in model.bodies] if names is None else names
+        if not names:
+            raise OptionError("distinct names no body or frame: leave it out to tell assemblies apart by all bodies")
+        marks = marks_of(self.closing, [model.frame(name).name for name in names])
+        return AssemblyQuestion(self.closing, q, free, marks).answer(starts, rng, limits)
+
     # ---------------------------------------------------------------- dimensions that vary
 
     def driven_motion(
@@ -185,12 +209,53 @@ class Loops:
         else:
             start = self.closing.close(guess, limits=False)
         batch_shape(**batch)
-        if given.places not in self._varied:
-            self._varied[given.places] = VariedMechanism(self.evaluator, known, given.places, self.evaluator.cpu)
-        moved = self._varied[given.places].run(np.stack(samples, axis=-2), given.numbers, start, threads)
+        moved = self._with_varied(known, given.places).run(np.stack(samples, axis=-2), given.numbers, start, threads)
         return moved.with_points(points) if points else moved
 
+    def close_derivatives(
+        self, q: ArrayLike, fixed: Sequence[str] | None, parameters: Any, order: int, threads: int
+    ) -> ClosedDerivatives:
+        """Return how closed configurations change; see :meth:`kinetree.Mechanism.close_derivatives`."""
+        order = whole_number(order, "order", 1, 2)
+        nothing = parameters is None or (isinstance(parameters, dict) and not parameters)
+        given = self.evaluator.read_parameters({"gravity": self.model.gravity} if nothing else parameters)
+        assert given.numbers is not None
+        own = [self.model.joint(name).v_slice for name in fixed or ()]
+        freedoms = tuple(j for place in own for j in range(place.start, place.stop))
+        known = self.choice.including(freedoms) if fixed else self.choice.coordinates
+        if fixed and set(freedoms) != set(known.independent):
+            left = self._listed(sorted(set(known.independent) - set(freedoms)))
+            raise OptionError(f"with {', '.join(fixed)} held {self.model.name!r} can still move: hold {left}, too")
+        varied = self._with_varied(known, given.places)
+        found = varied.closed_derivatives(self.geometry.configuration(q), given.numbers, order, threads)
+        names = (*(self.geometry.v_names[j] for j in known.independent), *varied.number_names)
+        keep = len(known.independent) if nothing else len(names)
+        second = found[1][..., :keep, :keep] if order > 1 else None
+        return ClosedDerivatives(names[:keep], found[0][..., :keep], second)
+
+    def _with_varied(self, known: coordinates.Coordinates, places: tuple[Place, ...]) -> VariedMechanism:
+        key = known.independent, places
+        if key not in self._varied:
+            self._varied[key] = VariedMechanism(self.evaluator, known, places, self.evaluator.cpu)
+        return self._varied[key]
+
     @cached_property
-    def _varied(self) -> dict[tuple[Place, ...], VariedMechanism]:
-        """The laws with some parameters as inputs, by these parameters."""
+    def _varied(self) -> dict[tuple[Any, ...], VariedMechanism]:
+        """The laws with some parameters as inputs, by drives and these."""
         return {}
+
+
+class ClosedDerivatives(NamedTuple):
+    """How a closed configuration changes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What derivatives are taken by: joints that are held, then numbers of the model.
+    first : ndarray, shape (..., nq, n)
+    second : ndarray, shape (..., nq, n, n), or None
+    """
+
+    names: tuple[str, ...]
+    first: Array
+    second: Array | None = None

@@ -72,9 +72,7 @@ class MovedDesigns:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the numbers that vary, such as ``loops.pin.position[0]``: the columns of derivatives."""
-        return tuple(
-            place.path if place.alone else f"{place.path}[{k}]" for place in self.of.places for k in range(place.size)
-        )
+        return self.of.number_names
 
     def __str__(self) -> str:
         good = int(self.closed.sum())

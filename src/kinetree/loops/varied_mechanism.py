@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constraints
+from ..algorithms import constrained, constraints
 from ..algorithms.closing import ClosingTask
 from ..algorithms.driven_motion import DriveChoice, DrivenState, Measure, settled
 from ..errors import UnsupportedError
@@ -37,6 +37,9 @@ Scalars = list[Scalar]
 LITTLE_BY_LITTLE = 8
 """Number of points over which dimensions change from the drawn ones to those of the designs, and drives to the first
 sample."""
+
+OPEN = 1e-6
+"""Loops that are open by more than this part of the mechanism's size have no derivatives."""
 
 DEAD_CENTER = 1e-10
 """If the independent freedoms determine the others worse than this (a squared sine), the design is at a dead center."""
@@ -119,6 +122,12 @@ class VariedMechanism:
         return sum(place.size for place in self.places)
 
     @property
+    def number_names(self) -> tuple[str, ...]:
+        """Names of the numbers that vary."""
+        places = self.places
+        return tuple(p.path if p.alone else f"{p.path}[{k}]" for p in places for k in range(p.size))
+
+    @property
     def _compiled(self) -> bool:
         return can_compile(self.mechanism)
 
@@ -149,6 +158,45 @@ class VariedMechanism:
             self._made[laws, by] = SlopeProgram(self.name, law, lengths, by, self._compiled, self.cpu)
         program: SlopeProgram = self._made[laws, by]
         return program
+
+    def closed_slopes(self, order: int) -> SlopeProgram:
+        """Return how closed configurations change with their drives and then with the numbers that vary."""
+
+        def law(q: Scalars, position: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            for _ in range(order):  # each step of Newton's carries derivatives of twice the order
+                q = settled(tree, self.choice, q, position)
+            return list(q)
+
+        if (order,) not in self._made:
+            lengths = {"q": self.model.nq, "position": len(self.entries), "numbers": self.count}
+            by = "position", "numbers"
+            self._made[(order,)] = SlopeProgram(self.name, law, lengths, by, self._compiled, self.cpu, order)
+        program: SlopeProgram = self._made[(order,)]
+        return program
+
+    @cached_property
+    def _openness(self) -> LawProgram:
+        """How far loops are open, and how well the drives decide about the rest."""
+
+        def law(q: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            k, gaps = constraints.constraint_matrix(tree, q), constraints.gaps(tree, q)
+            still = [0.0] * len(self.entries)
+            quality = constrained.allowed(k, still, gaps, self.rows, self.dependent, self.size)[1]
+            return [sqrt(constrained.inner(gaps, gaps)), quality]
+
+        return LawProgram(self.name, law, {"q": self.model.nq, "numbers": self.count}, self._compiled, cpu=self.cpu)
+
+    def closed_derivatives(self, q: Array, numbers: Array, order: int, threads: int) -> tuple[Array, ...]:
+        """Return derivatives of closed configurations up to an order; NaN at dead centers and where loops are open."""
+        batch = np.broadcast_shapes(q.shape[:-1], numbers.shape[:-1])
+        q, numbers = (np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, numbers))
+        gap, quality = np.moveaxis(self._openness({"q": q, "numbers": numbers}, threads), -1, 0)
+        usable = (gap <= OPEN * self.size) & (quality > DEAD_CENTER)
+        vectors = {"q": q, "position": q[..., self.entries], "numbers": numbers}
+        found = [self.closed_slopes(k).jacobian(vectors, threads) for k in range(1, order + 1)]
+        return tuple(np.where(usable.reshape(*batch, *(1,) * (k + 1)), x, np.nan) for k, x in enumerate(found, 1))
 
     # ---------------------------------------------------------------- running
 

@@ -163,10 +163,10 @@ def inverse_kinematics(
     np.True_
     """
     require_robot(robot)
-    goals, batch = _goals(robot, frame, pose, what)
+    goals, batch = goals_of(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
     check_threads(threads)
-    steps = goal_steps(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
+    steps = goal_steps(robot, tuple(goal.aim for goal in goals), moving_freedoms(robot, joints))
     start = _start(robot, q_guess, steps)
     batch = _common_batch(batch, start.shape[:-1])
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
@@ -255,7 +255,7 @@ def goal_steps(robot: Robot, goals: tuple[FrameGoal, ...], columns: frozenset[in
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, goals, columns)
     if key not in known:
-        moved = _columns_moved(robot.model, goals, columns)
+        moved = columns_moved(robot.model, goals, columns)
         tree, free = bounded_by_followers(robot.model, moved), tuple(sorted(moved))
         rolling, count = tree.velocity_constraints, tree.n_constraints + sum(goal.rows for goal in goals)
         rows = blocks.together(blocks.pattern(tree, goals, free), [i for i in range(count) if i not in rolling])
@@ -266,7 +266,7 @@ def goal_steps(robot: Robot, goals: tuple[FrameGoal, ...], columns: frozenset[in
     return known[key]
 
 
-def _columns_moved(tree: Model, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> frozenset[int]:
+def columns_moved(tree: Model, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> frozenset[int]:
     """Return the degrees of freedom that may move and move a frame; with loops, all that may move."""
     if tree.is_constrained:
         return columns
@@ -390,7 +390,8 @@ def _improve(best: Lanes, which: Array, other: Lanes) -> None:
 # ---------------------------------------------------------------- arguments
 
 
-def _goals(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal], tuple[int, ...]]:
+def goals_of(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal], tuple[int, ...]]:
+    """Return the goals of frames, and their batch."""
     frames = [frame] if isinstance(frame, str) else _listed(frame, "frame", "a name or a list of names")
     poses = [pose] if isinstance(frame, str) else _listed(pose, "pose", "a list, one for each of the frames")
     kinds = [what] * len(frames) if isinstance(what, str) else _listed(what, "what", f"one of {WHAT} or a list of them")
@@ -464,7 +465,7 @@ def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
         whole_number(value, name, 1)
 
 
-def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
+def moving_freedoms(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
     """Return the degrees of freedom that may move."""
     if joints is None:
         return frozenset(range(robot.nv))

@@ -19,9 +19,10 @@ from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..algorithms.loop_clusters import Pivots
+    from ..loops.all_assemblies.search import Assemblies
     from ..loops.constraint_forces import ConstraintForces
     from ..loops.coordinates import ByName, Coordinates
-    from ..loops.loops import Loops
+    from ..loops.loops import ClosedDerivatives, Loops
     from ..loops.mobility import Mobility
     from ..loops.moved_designs import MovedDesigns, Points
     from .base_parameters import BaseParameterMethods
@@ -238,6 +239,45 @@ class LoopMethods(ExplainsArguments):
         """
         return self._loops.closing.assembled(rng, tries, limits=limits)
 
+    def assemblies(
+        self, fixed: Sequence[str] | Mapping[str, Any] | None = None, q_guess: ArrayLike | None = None, *,
+        distinct: str | Sequence[str] | None = None, starts: int | None = None,
+        rng: np.random.Generator | int | None = 0, limits: bool = True,
+    ) -> Assemblies:  # fmt: skip
+        """Return all closed configurations with some joints held: every way to assemble the mechanism.
+
+        Many random starts are closed in one batch.  Planar mechanisms of hinges with up to seven loops, and slides in
+        loops of their own, have their equations solved as eigenvalues besides, which proves that there are no others.
+
+        Parameters
+        ----------
+        fixed : mapping from joint name to position, or sequence of joint names
+            Joints that are held, as many as the mechanism has freedoms.
+        q_guess : array_like, shape (nq,), optional
+            Where joints are held that have names only.
+        distinct : str or sequence of str, optional
+            Bodies or frames whose poses tell assemblies apart; all bodies by default.
+        starts : int, optional
+            Number of random starts; by default until each assembly was met ten times, at most 8192.
+        rng : Generator, int or None
+            Source of randomness, or a seed.
+        limits : bool
+            Whether all joints obey their position limits (default).
+
+        Returns
+        -------
+        Assemblies
+            With ``q``, (k, nq), ``met``, ``proven`` and a sentence to print.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> found = kt.load("four-bar").assemblies({"crank_joint": 0.3})
+        >>> len(found), bool(found.proven)  # print(found) says why
+        (2, True)
+        """
+        return self._loops.assemblies(fixed, q_guess, distinct, starts, rng, limits)
+
     def follow(
         self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
         must_reach: bool = True, lead_in: bool = False,
@@ -320,6 +360,42 @@ class LoopMethods(ExplainsArguments):
         (3, 50, 3)
         """
         return self._loops.driven_motion(q, v, a, parameters, q_guess=q_guess, points=points, threads=threads)
+
+    def close_derivatives(
+        self, q: ArrayLike, fixed: Sequence[str] | None = None, parameters: Any = None, *, order: int = 1,
+        threads: int = 1,
+    ) -> ClosedDerivatives:  # fmt: skip
+        """Return exact derivatives of closed configurations by joints that are held and by numbers of the model.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Closed configurations, as :meth:`close` returns them.
+        fixed : sequence of joint names, optional
+            Joints that decide about all others; the independent ones by default.
+        parameters : mapping, optional
+            Numbers of the model to differentiate by, with the values that they have at q, as for :meth:`driven_motion`:
+            ``{"loops": {"pin": {"position": [0.038, 0, 0]}}}``.
+        order : {1, 2}
+            Whether second derivatives are wanted, too.
+        threads : int
+
+        Returns
+        -------
+        ClosedDerivatives
+            ``names``, ``first``, (..., nq, n), and ``second``, (..., nq, n, n); NaN at dead points, where the joints
+            that are held do not decide about the others.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> four_bar = kt.load("four-bar")
+        >>> q = four_bar.close(four_bar.assembled(), fixed={"crank_joint": 0.3})
+        >>> slopes = four_bar.close_derivatives(q, parameters={"loops": {"crank_pin": {"position": [0.038, 0, 0]}}})
+        >>> slopes.names[0], slopes.first.shape
+        ('crank_joint', (3, 4))
+        """
+        return self._loops.close_derivatives(q, fixed, parameters, order, threads)
 
     # ---------------------------------------------------------------- independent coordinates
 

@@ -41,7 +41,7 @@ from ..engine.kernels.step_kernel import CallingStepKernel, StepKernel, trace_st
 from ..engine.llvm import host
 from ..engine.make_once import MAKING
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, SpeedWarning, callers_level
+from ..errors import CompileError, SpeedWarning, UnsupportedError, callers_level
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, flatten, pack, split
@@ -560,12 +560,17 @@ class SlopeProgram:
         Machine code, or the law as it is written, on dual numbers.
     cpu : str
         The processor to make machine code for; the default one if empty.
+    order : {1, 2}
+        Of the derivatives; second ones need machine code.
     """
 
     def __init__(
-        self, name: str, law: Law, lengths: Mapping[str, int], by: Sequence[str], compiled: bool, cpu: str = ""
+        self, name: str, law: Law, lengths: Mapping[str, int], by: Sequence[str], compiled: bool, cpu: str = "",
+        order: int = 1,
     ) -> None:  # fmt: skip
-        self.name, self.law, self.compiled, self.cpu = name, law, compiled, cpu
+        if order > 1 and not compiled:
+            raise UnsupportedError(f"second derivatives of {name} are there in machine code only, backend='compiled'")
+        self.name, self.law, self.compiled, self.cpu, self.order = name, law, compiled, cpu, order
         self.lengths = {key: n for key, n in lengths.items() if n}
         self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
         self.by = [key for key in by if key in self.lengths]
@@ -580,10 +585,11 @@ class SlopeProgram:
     def _all(self) -> Kernel | TangentProgram:
         traced = self._traced()
         graph, wrt = traced.graph, [traced.graph.input(k) for k in self.places]
-        if len(graph) + min(costs(graph, traced.outputs, wrt)) > MOST_SLOPES:
+        if self.order == 1 and len(graph) + min(costs(graph, traced.outputs, wrt)) > MOST_SLOPES:
             return TangentProgram(self.name, self._in_order, tuple(self.lengths.values()), self.places, self.cpu)
-        slopes = [x for row in jacobian(graph, traced.outputs, wrt) for x in row]
-        shape = (len(traced.outputs), len(wrt))
+        slopes, shape = list(traced.outputs), (len(traced.outputs), *[len(wrt)] * self.order)
+        for _ in range(self.order):
+            slopes = [x for row in jacobian(graph, slopes, wrt) for x in row]
         return _kernel(self.name, Traced(graph, slopes, traced.lengths, shape), self.cpu, tuple(self.lengths))
 
     def _in_order(self, *vectors: Any) -> list[Any]:
@@ -599,7 +605,7 @@ class SlopeProgram:
         return _kernel(self.name, Traced(graph, slopes, traced.lengths, (len(self.places),)), self.cpu)
 
     def jacobian(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
-        """Return the derivatives of all results of the law, (..., results, numbers)."""
+        """Return the derivatives of all results of the law, (..., results, numbers); numbers twice for order 2."""
         if not self.compiled:
             return self._as_written(vectors)
         arrays = [vectors[name] for name in self.lengths]

@@ -95,7 +95,7 @@ class LoopClosing:
         if isinstance(q_guess, Mapping):
             q_guess = configurations.by_joint(self.model, q_guess, configurations.neutral(self.model), "q_guess")
         guess = geometry.configuration(q_guess, "q_guess", of_places=True)
-        q, free = self._held(np.array(guess, dtype=float), fixed)
+        q, free = self.held(np.array(guess, dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, geometry.nq)
         found, done = self.closed_from(guesses, free, tolerance)
@@ -227,7 +227,7 @@ class LoopClosing:
         if how == PATIENT:
             rows = tuple(i for i in pattern if i not in rolling)
         else:
-            k = self._matrix(self._ordinary, goals) * weights[:, None] * reach
+            k = self.matrix(self._ordinary, goals) * weights[:, None] * reach
             every = range(geometry.n_constraints, len(weights))
             rows = independent_rows(k[..., columns], [*(i for i in known.rows if i not in rolling), *every])
             seen = np.abs(k[..., columns]).max(axis=(0, 2), initial=0.0) > LEAST_PIVOT
@@ -258,7 +258,7 @@ class LoopClosing:
             weights[cluster.rows], reach[cluster.columns] = cluster.row_scale, cluster.reach
         return weights, reach
 
-    def _matrix(self, q: Array, goals: tuple[FrameGoal, ...]) -> Array:
+    def matrix(self, q: Array, goals: tuple[FrameGoal, ...]) -> Array:
         """Return K of the loops' positions with the rows of goals below it, (..., rows, nv)."""
         parts = [self.geometry.position_jacobian(q)]
         for goal in goals:
@@ -317,7 +317,7 @@ class LoopClosing:
 
         count = geometry.n_constraints + sum(goal.rows for goal in goals)
         problem = closing.ClosingProblem(
-            lambda x: self.gaps(x[:, :nq], goals, x[:, nq:]), lambda x: self._matrix(x[:, :nq], goals), moved,
+            lambda x: self.gaps(x[:, :nq], goals, x[:, nq:]), lambda x: self.matrix(x[:, :nq], goals), moved,
             single(count, geometry.nv), free, geometry.limits if bounded else None,
         )  # fmt: skip
         counting = closing.Counting((min(count, geometry.nv),), LEAST)
@@ -334,7 +334,7 @@ class LoopClosing:
 
         return self.geometry.limits.kept(found, done, free, again, guesses)
 
-    def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
+    def held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return configurations with joints where they are to stay, and the freedoms that remain."""
         if isinstance(fixed, str):
             raise OptionError(f"fixed is a list of names of joints; for a single one, write [{fixed!r}]")
@@ -562,7 +562,7 @@ class LoopClosing:
         geometry, held = self.geometry, np.eye(self.geometry.nv)[~free]
 
         def velocities(q: Array, way: Array) -> Array:
-            k, found = self._matrix(q, goals), []
+            k, found = self.matrix(q, goals), []
             for loops, of_goals, rate in zip(*np.split(k, [geometry.n_constraints], axis=1), way, strict=True):
                 wanted = np.concatenate([held, of_goals])
                 allowed = rank.null_space(loops, int(rank.numerical_rank(loops)))

@@ -13,18 +13,17 @@ from ...algorithms.closing import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import following
+from ...loops.all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
 from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
+from ...loops.parts.closing import NOTHING_GIVEN
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import whole_number
 from ..base_parameters import BaseParameterMethods
 from .singularities import Counts
-
-SAME = 1e-6
-"""Two assemblies are the same if their distinguishing numbers (entries of poses, positions) differ by no more."""
 
 ELSEWHERE = 3
 """Random starts within limits for targets that are reached only beyond limits from the guess."""
@@ -298,9 +297,9 @@ class PlatformPositions(ExplainsArguments):
 
     def assemblies(
         self, positions: ArrayLike | None = None, target: ArrayLike | None = None, *, distinct: str | None = None,
-        starts: int = 100, rng: np.random.Generator | int | None = 0, limits: bool = True,
-    ) -> Array:  # fmt: skip
-        """Return all closed configurations within limits that are found from random starts.
+        starts: int | None = None, rng: np.random.Generator | int | None = 0, limits: bool = True,
+    ) -> Assemblies:  # fmt: skip
+        """Return all closed configurations within limits, with what is known of whether there are others.
 
         Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
         ``target`` for those of inverse kinematics, or both.
@@ -312,8 +311,8 @@ class PlatformPositions(ExplainsArguments):
         distinct : {"platform", "actuators", "bodies"}, optional
             What two assemblies must differ in: by default the platform's pose if positions are given, the
             actuators if a target is given, any body if both are.
-        starts : int
-            Number of random configurations to start from.
+        starts : int, optional
+            Number of random starts; by default until each assembly was met ten times, at most 8192.
         rng : Generator, int or None
             Source of randomness, or a seed.
         limits : bool
@@ -321,47 +320,24 @@ class PlatformPositions(ExplainsArguments):
 
         Returns
         -------
-        ndarray, shape (found, nq)
-            Distinct assemblies; hinge angles that were not given are between -pi and pi, or within their limits if
-            these are elsewhere.  There may be more assemblies.
+        Assemblies
+            As :meth:`kinetree.Mechanism.assemblies` returns them; can be used like an array (k, nq).
         """
         if positions is None and target is None:
             raise OptionError("give positions of the actuators, a target of the platform, or both")
         usual = "bodies" if not (positions is None or target is None) else "platform" if target is None else "actuators"
-        marks = self._marks(usual if distinct is None else distinct)
-        m = self.mechanism
-        q = m.random_configuration(rng, starts)
-        free = np.ones(m.nv, dtype=bool)
+        marks, m = self._marks(usual if distinct is None else distinct), self.mechanism
+        q, free, goal = m.neutral(), np.ones(m.nv, dtype=bool), NOTHING_GIVEN
+        goals: tuple[FrameGoal, ...] = ()
         if positions is not None:
-            given = self._given(positions)
-            if given.ndim != 1:
-                raise ShapeError(f"assemblies are searched for one set of positions at a time, got {given.shape}")
-            q[:, self._coordinates] = given
-            free[self._dofs] = False
-        if target is None:
-            found, done = self._loops.closing.closed_from(q, free)
-        else:
-            goal, q, _ = self._start(target, q)
-            found, done = self._reach(goal, q, free)
-        found = self._wrapped(found[done], free)
-        if limits:
-            found = self._limits.turned(found, free)
-            found = found[self._limits.hold(found)]
-            inside = self._found_within(q, free, target)  # solutions beyond limits attract starts
-            found = np.concatenate([found, self._limits.turned(self._wrapped(inside, free), free)])
-            found = found[self._limits.hold(found)]
-        return _distinct(found, marks)
-
-    def _found_within(self, q: Array, free: Array, target: ArrayLike | None) -> Array:
-        """Return closed configurations that are found without leaving the limits; none if there are no limits."""
-        if not self._limits.any:
-            return q[:0]
-        if target is None:
-            found, done = self._loops.closing.closed_from(q, free, bounded=True)
-        else:
-            goal, q, _ = self._start(target, q)
-            found, done = self._reach(goal, q, free, bounded=True)
-        return np.asarray(found[done])
+            q = np.broadcast_to(q, (*self._given(positions).shape[:-1], m.nq)).copy()
+            q[..., self._coordinates], free[self._dofs] = self._given(positions), False
+        if target is not None:
+            numbers, q, batch = self._start(target, q)
+            goals, goal, q = (self._aim(numbers.shape[-1] > 3),), numbers[0], q.reshape(*batch, m.nq)
+        if q.ndim != 1:
+            raise ShapeError(f"assemblies are searched for one state at a time, got a batch {q.shape[:-1]}")
+        return AssemblyQuestion(self._loops.closing, q, free, marks, goals, goal).answer(starts, rng, limits)
 
     def _given(self, positions: ArrayLike) -> Array:
         return as_array(
@@ -427,15 +403,6 @@ class PlatformPositions(ExplainsArguments):
         lengths = [np.linalg.norm(p.position) for p in (*poses, model.frame(self.frame).pose)]
         return float(sum(lengths)) + self.length
 
-    def _wrapped(self, q: Array, free: Array) -> Array:
-        """Wrap hinge angles that were not given to between -pi and pi."""
-        q = q.copy()
-        for joint in self.mechanism.model.joints:
-            if isinstance(joint.kind, Revolute) and free[joint.v_slice].any():
-                angle = q[:, joint.q_slice]
-                q[:, joint.q_slice] = angle - 2 * np.pi * np.round(angle / (2 * np.pi))
-        return q
-
     def _marks(self, what: str) -> Callable[[Array], Array]:
         """Return a function that gives the distinguishing numbers of assemblies."""
         m = self.mechanism
@@ -444,16 +411,15 @@ class PlatformPositions(ExplainsArguments):
         ]
         others = [k for k in self._coordinates if k not in hinges]
 
-        def bodies(q: Array) -> Array:
-            return np.concatenate([m.pose(q, name)[:, :3].reshape(len(q), -1) for name in m.body_names], axis=1)
-
-        def platform(q: Array) -> Array:
-            return self.pose(q)[:, :3].reshape(len(q), -1) if self.orientation else self.pose(q)[:, :3, 3]
+        def position(q: Array) -> Array:
+            return self.pose(q)[:, :3, 3] / self.length
 
         def actuators(q: Array) -> Array:
-            return np.concatenate([np.cos(q[:, hinges]), np.sin(q[:, hinges]), q[:, others]], axis=1)
+            return np.concatenate([np.cos(q[:, hinges]), np.sin(q[:, hinges]), q[:, others] / self.length], axis=1)
 
-        known = {"bodies": bodies, "platform": platform, "actuators": actuators}
+        closing = self._loops.closing
+        platform = marks_of(closing, [self.frame]) if self.orientation else position
+        known = {"bodies": marks_of(closing, m.body_names), "platform": platform, "actuators": actuators}
         if what not in known:
             raise UnknownNameError("way to tell assemblies apart (distinct)", what, known)
         return known[what]
@@ -461,13 +427,3 @@ class PlatformPositions(ExplainsArguments):
 
 def _answer(q: Array, must_reach: bool) -> Array | Reached:
     return q if must_reach else Reached(q, np.isfinite(q).all(axis=-1))
-
-
-def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
-    """Return one of each group of equal configurations, in a fixed order."""
-    values = marks(q)
-    kept: list[int] = []
-    for k in np.lexsort(np.round(values, 5).T[::-1]) if len(q) else ():
-        if all(np.abs(values[k] - values[other]).max() > SAME for other in kept):
-            kept.append(int(k))
-    return np.asarray(q[kept])
