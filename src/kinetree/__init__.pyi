@@ -80,6 +80,7 @@ from .model.mass import MassProperties as MassProperties
 from .model.pose import Pose as Pose
 from .motion import trajectories as trajectories
 from .motion import walking as walking
+from .motion.all_inverse_kinematics import all_inverse_kinematics as all_inverse_kinematics
 from .motion.equilibrium import equilibrium as equilibrium
 from .motion.inverse_geometry import InverseGeometry as InverseGeometry
 from .motion.inverse_geometry import inverse_geometry as inverse_geometry
