@@ -18,7 +18,7 @@ from ...run.evaluator import Evaluator
 from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import closing, coordinates, rank
-from ..assembly import is_closed
+from ..all_assemblies.some import is_closed
 from ..coordinates import ByName, Coordinates
 from ..tolerances import ACCEPTED, CLOSED, WIDEST
 from .assembling import Assembling

@@ -28,7 +28,7 @@ from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import random_source, whole_number
 from .. import blocks, closing, dynamics, following, rank
-from ..assembly import AssemblySearch
+from ..all_assemblies.some import AssemblySearch
 from ..checks import opening_rate
 from ..clusters import single
 from ..coordinates import Coordinates

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..spatial.arrays import Array
-from . import closing
-from .tolerances import WIDEST
+from ...spatial.arrays import Array
+from .. import closing
+from ..tolerances import WIDEST
 
 FEW_STEPS = 40
 """Steps in which a start that the model names must close, before others are tried."""
