@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from ..algorithms.driven_motion import DriveQuality, JointTurn, LineDirection, Measure, PointMotion
 from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
@@ -22,6 +23,9 @@ from ..spatial.arrays import Array
 from .free_numbers import FreeNumbers, refuse_other_unit
 from .goals import MotionGoal, extreme
 from .planar import PlanarMechanism
+
+NEWTON_STEPS = 12
+"""Steps from the drives of another design to those that lead a tool as wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,26 @@ class DrivenSamples:
     shares: Array
     duration: float
     said: str
+    tool: Array | None = None
+    """Where the tool is, its velocity and its acceleration, (T, 3, n), if drives follow from that in each design."""
+
+
+@dataclass(frozen=True, eq=False)
+class ToolMotion:
+    """A motion of a point, which the drives follow from: of the tool of a platform, over a pick cycle.
+
+    Parameters
+    ----------
+    point : str
+        A body or frame, of a mechanism with as many freedoms as the point has: three, or two in a plane.
+    positions : array_like, shape (T, 3) or (T, 2)
+    times : array_like, shape (T,)
+        A smooth curve is laid through them for velocities and accelerations.
+    """
+
+    point: str
+    positions: Any
+    times: Any
 
 
 class DesignProblem:
@@ -67,6 +91,8 @@ class DesignProblem:
         drawn = self.robot.closure_error(neutral).max(initial=0.0) < 1e-9
         self.start: Array = neutral if drawn else self.robot.assembled()
         self._given_motion, self._speed, self._samples = motion, float(speed), samples
+        self._tool_laws: tuple[Measure, ...] = ()
+        self._last_drives: Array = np.zeros(0)
 
     # ---------------------------------------------------------------- what it moves like
 
@@ -95,6 +121,8 @@ class DesignProblem:
             angle = begin + np.linspace(0.0, 2 * np.pi, count, endpoint=False)[:, None]
             made = np.stack([angle, np.full_like(angle, self._speed), np.zeros_like(angle)], axis=1)
             return DrivenSamples(made, np.full(count, 1.0 / count), 2 * np.pi / abs(self._speed), "a turn")
+        if isinstance(given, ToolMotion):
+            return self._of_tool(given)
         if isinstance(given, Trajectory):
             first, last = span_of(given)
             times = np.linspace(first, last, count)
@@ -115,6 +143,52 @@ class DesignProblem:
         raise OptionError(
             "motion is 'turn', (start, end) of the drive, arrays (q, v, a) or (t, q, v, a), or a trajectory"
         )
+
+    def _of_tool(self, given: ToolMotion) -> DrivenSamples:
+        """Return samples of a tool's motion, with the drives that the mechanism as drawn needs."""
+        places, times = self.places(given.positions, "positions of a tool"), np.asarray(given.times, dtype=float)
+        if len(self.entries) != len(self.tool_axes):
+            raise OptionError(
+                f"a point has {len(self.tool_axes)} freedoms, and {self.robot.name!r} {len(self.entries)} drives"
+            )
+        curve = make_interp_spline(times, places @ self.tool_axes.T, k=min(5, len(times) - 1))
+        even = np.linspace(times[0], times[-1], self._samples)
+        tool = np.stack([curve(even), curve.derivative()(even), curve.derivative(2)(even)], axis=1)
+        self._tool_laws = tuple(PointMotion(self.model.frame(given.point).name, order=k) for k in range(3))
+        still = np.broadcast_to(self.start[self.entries], (1, len(even), len(self.entries)))
+        drives = self._tool_drives(self.free.start[None], tool, still)[0]
+        if not np.isfinite(drives).all():
+            raise OptionError(f"{self.robot.name!r} as drawn does not reach all positions of {given.point!r}")
+        self._last_drives = drives[None, :, 0]
+        made = self._sampled(even, [drives[:, k] for k in range(3)])
+        return replace(made, said=f"the motion of {given.point}", tool=tool)
+
+    @cached_property
+    def tool_axes(self) -> Array:
+        """Directions that a tool moves along, (n, 3)."""
+        return np.eye(3) if self._planar is None else self.plane
+
+    def _tool_drives(self, u: Array, tool: Array, guess: Array) -> Array:
+        """Return drives (L, T, 3, n) that lead the tool as wanted, by Newton's steps; NaN where they do not."""
+        parameters, axes = self.free.parameters(u), self.tool_axes
+        y = np.broadcast_to(guess, (len(u), *guess.shape[1:])).copy()
+        for _ in range(NEWTON_STEPS):
+            moved = self._moved(y, 0.0 * y, 0.0 * y, parameters)
+            place = moved.measure(self._tool_laws[0])
+            off = place.values @ axes.T - tool[:, 0]
+            slope = axes @ place.jacobian("q")
+            y = y - _solved(slope, off)
+            if not np.nanmax(np.abs(off), initial=0.0) > 1e-12 * self.free.size:
+                break
+        rate = _solved(slope, np.broadcast_to(tool[:, 1], y.shape))
+        moved = self._moved(y, rate, 0.0 * y, parameters)
+        bias = moved.measure(self._tool_laws[2]).values @ axes.T
+        second = _solved(slope, tool[:, 2] - bias)
+        y = np.where((np.abs(off) < 1e-9 * self.free.size).all(axis=-1, keepdims=True), y, np.nan)
+        return np.stack([y, rate, second], axis=-2)
+
+    def _moved(self, q: Array, v: Array, a: Array, parameters: Any) -> MovedDesigns:
+        return self.robot.driven_motion(q, v, a, parameters, q_guess=self.start, threads=self.threads)
 
     def _by_name(self, given: Any) -> Array:
         if isinstance(given, Mapping):
@@ -196,10 +270,22 @@ class DesignProblem:
         every = [*goals, QUALITY]
         values, follows, parts = np.full((len(u), len(every)), np.nan), np.ones(len(u), dtype=bool), []
         for given, which in self._groups(every):
-            laws = [self._laws(every[k]) for k in which]
-            moved = self.robot.driven_motion(
-                given[:, 0], given[:, 1], given[:, 2], self.free.parameters(u), q_guess=self.start, threads=self.threads
-            )
+            laws, tool = [self._laws(every[k]) for k in which], None
+            if self.motion.tool is not None:
+                if given is not self.motion.given:
+                    raise UnsupportedError(
+                        "goals with drives of their own are not measured over a tool's motion"
+                    )
+                drives = self._tool_drives(u, self.motion.tool, self._last_drives)
+                lost = ~np.isfinite(drives).all(axis=(1, 2, 3))
+                if lost.any():
+                    drives[lost] = self._tool_drives(u[lost], self.motion.tool, self.motion.given[None, :, 0])
+                if len(u) == 1 and np.isfinite(drives).all():
+                    self._last_drives = drives[:, :, 0]
+                given = drives
+            moved = self._moved(given[..., 0, :], given[..., 1, :], given[..., 2, :], self.free.parameters(u))
+            if self.motion.tool is not None:
+                tool = moved.measure(*self._tool_laws)
             good = np.flatnonzero(moved.closed)
             follows &= moved.closed
             if not len(good):
@@ -209,7 +295,7 @@ class DesignProblem:
             for k, own in zip(which, laws, strict=True):
                 part = slice(first, first := first + self._width(moved, own))
                 values[good, k], weights = every[k].value(measured.values[good][..., part], self, sharp)
-                parts.append((k, measured, good, part, weights))
+                parts.append((k, measured, good, part, weights, tool))
         values[~follows] = np.nan
         return MeasuredGoals(self, u, values, follows, parts)
 
@@ -245,6 +331,15 @@ class DesignProblem:
         return {}
 
 
+def _solved(matrix: Array, right: Array) -> Array:
+    """Solve systems (..., n, n); NaN where they are singular or not numbers."""
+    good = np.isfinite(matrix).all(axis=(-1, -2)) & np.isfinite(right).all(axis=-1)
+    with np.errstate(invalid="ignore"):
+        good &= np.abs(np.linalg.det(np.where(good[..., None, None], matrix, 0.0))) > 0.0
+    found = np.linalg.solve(np.where(good[..., None, None], matrix, np.eye(matrix.shape[-1])), right[..., None])[..., 0]
+    return np.where(good[..., None], found, np.nan)
+
+
 @dataclass(frozen=True, eq=False)
 class MeasuredGoals:
     """Numbers of the motions of designs, (L, G), and which designs follow, (L,)."""
@@ -253,17 +348,22 @@ class MeasuredGoals:
     u: Array
     values: Array
     follows: Array
-    parts: list[tuple[int, MeasuredMotion, Array, slice, Array]]
+    parts: list[tuple[int, MeasuredMotion, Array, slice, Array, MeasuredMotion | None]]
 
     @cached_property
     def slopes(self) -> Array:
         """How they change with the unknowns, (L, G, n), exactly."""
         found = np.full((*self.values.shape, self.u.shape[-1]), np.nan)
         chain = self.of.free.slope(self.u)
-        for k, measured, good, part, weights in self.parts:
+        for k, measured, good, part, weights, tool in self.parts:
             full = np.zeros_like(measured.values)
             full[good, :, part] = weights
             by_numbers = measured.gradient(full, threads=self.of.threads)
+            if tool is not None:  # drives change so that the tool does not: the adjoint of its motion
+                axes = np.kron(np.eye(3), self.of.tool_axes)
+                by_drives = measured.gradient(full, "q", "v", "a")
+                adjoint = _solved(np.swapaxes(axes @ tool.jacobian("q", "v", "a"), -1, -2), by_drives)
+                by_numbers = by_numbers - tool.gradient(np.nan_to_num(adjoint) @ axes)
             found[good, k] = np.einsum("lp,lpn->ln", by_numbers[good], chain[good])
         found[~self.follows] = np.nan
         return found
