@@ -172,7 +172,61 @@ def test_ties_groups_and_names_of_ones_own(drawn):
     assert free.slope(np.array([0.5, 1.5]))[list(numbers).index("C.x"), 0] == pytest.approx(3.0)
 
 
+@pytest.fixture(scope="module")
+def five_bar():
+    links = {"one": "O A", "two": "C B", "three": "A P", "four": "B P"}
+    return linkage(
+        {"O": (0, 0), "C": (0.4, 0), "A": (-0.15, 0.3), "B": (0.55, 0.3), "P": {"A": 0.45, "B": 0.45, "side": "above"}},
+        {name: {"points": points, "mass": 0.5} for name, points in links.items()},
+        ground="O C", motor=["O", "C"], masses={"P": 1.0},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("goal", [design.Torque(kind="rms"), design.PinForce("P")], ids=lambda goal: goal.label)
+def test_drives_follow_from_the_motion_of_a_tool(five_bar, goal):
+    """Slopes hold the tool where it is, so that its drives change with the dimensions."""
+    times = np.linspace(0, 1, 12)
+    places = np.stack([0.2 + 0.1 * np.cos(2 * np.pi * times), 0.5 + 0.05 * np.sin(2 * np.pi * times)], axis=1)
+    motion = design.ToolMotion("P", places, times)
+    _compare(five_bar, {"A": 0.1, "B": 0.1}, goal, motion=motion)
+    found = design(five_bar, {"A": 0.1, "B": 0.1}, goal, motion=motion, samples=16, starts=4)
+    assert found.goals[0].after < found.goals[0].before
+
+
+def test_condition_number(five_bar):
+    motion = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2))
+    motion[0][1] = 0.1, -0.1
+    _compare(five_bar, {"A": 0.1, "B": 0.1}, design.ConditionNumber("P"), motion=motion)
+    numbers = FreeNumbers(five_bar, {"A": 0.1})
+    found = DesignProblem(five_bar, numbers, motion, 1.0, 2, 1).evaluate(
+        numbers.start[None], [design.ConditionNumber("P")], None
+    )
+    q = five_bar.follow({"O": motion[0][:, 0], "C": motion[0][:, 1]}, five_bar.neutral())
+    slopes = [five_bar.jacobian(one, "P")[3:5] @ five_bar.basis(one) for one in q]
+    assert found.values[0, 0] == pytest.approx(max(np.linalg.cond(one) for one in slopes))
+
+
 # ---------------------------------------------------------------- bad input
+
+
+def test_points_that_two_assemblies_meet_are_said():
+    """Points of both circuits of the same four-bar: what meets them has to be taken apart."""
+    above, mirrored = (
+        linkage(
+            {"O": (0, 0), "C": (1, 0), "A": (0, 0.3), "B": {"A": 0.9, "C": 0.75, "side": side},
+             "P": {"A": 0.5, "B": 0.6, "side": "above"}},
+            {"crank": "O A", "coupler": "A B P", "rocker": "B C"}, ground="O C", motor="O",
+        )
+        for side in ("above", "below")
+    )  # fmt: skip
+    angles = np.radians([0.0, 40.0])
+    points = [r.point_position(r.follow({"O": angles}, r.neutral()), "P")[:, :2] for r in (above, mirrored)]
+    free = {"P.A": (0.3, 0.8), "P.B": (0.3, 0.8)}
+    found = design(above, free, design.Path("P", np.concatenate(points), timed=[*angles, *angles]), starts=48)
+    assert found.miss.max() < 1e-8
+    assert found.assemblies == ((0, 1), (2, 3))
+    assert "assembled otherwise" in str(found) or "another order" in str(found)
+    assert not found.solved
 
 
 def test_what_cannot_be_met_says_by_how_much(drawn):

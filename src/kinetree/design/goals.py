@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .problem import DesignProblem, DrivenSamples
 
 TINY = 1e-300
+KINDS = ("peak", "rms", "mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,6 @@ class DesignGoal:
 
     unit: ClassVar[str] = ""
     larger: ClassVar[bool] = False
-    weight: float
 
     def at_least(self, low: float | str) -> Limit:
         """Return this as a limit, the same as ``goal >= low``."""
@@ -63,10 +63,13 @@ class DesignGoal:
     def __rmul__(self, weight: float) -> Self:
         return replace(self, weight=self.weight * float(weight))  # type: ignore[type-var]
 
+    called: ClassVar[str] = ""
+    weight: float
+
     @property
     def label(self) -> str:
         """What it is called in reports."""
-        raise NotImplementedError
+        return self.called.format(**vars(self)).removesuffix(" of None").removesuffix(" at None")
 
 
 # ---------------------------------------------------------------- numbers of a motion
@@ -75,14 +78,14 @@ class DesignGoal:
 class MotionGoal(DesignGoal):
     """A number of a motion."""
 
-    def drives(self, motion: DrivenSamples) -> Array | None:
+    def _drives(self, motion: DrivenSamples) -> Array | None:
         """Return drives of its own, (T, 3, n); None for those of the motion."""
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         """Return what it needs at each sample."""
         raise NotImplementedError
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         """Return the number, (...), and its slopes by the measures x, (..., T, m).
 
         A maximum is smooth, the more so the less ``sharp``; the true one without that.
@@ -118,6 +121,8 @@ def _length(x: Array) -> tuple[Array, Array]:
 
 def reduced(kind: str, s: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
     """Return the peak, rms or mean of sizes (..., T) over a motion, and its slopes."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind of a goal", kind, KINDS)
     if kind == "peak":
         return extreme(s, sharp)
     share = of.motion.shares
@@ -125,12 +130,6 @@ def reduced(kind: str, s: Array, of: DesignProblem, sharp: float | None) -> tupl
         return (share * s).sum(axis=-1), np.broadcast_to(share, s.shape)
     value = np.sqrt((share * s * s).sum(axis=-1))
     return value, share * s / np.maximum(value, TINY)[..., None]
-
-
-def _kind(kind: str) -> str:
-    if kind not in ("peak", "rms", "mean"):
-        raise UnknownNameError("kind of a goal", kind, ("peak", "rms", "mean"))
-    return kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,18 +146,13 @@ class Torque(MotionGoal):
     drive: str | None = None
     kind: str = "peak"
     weight: float = 1.0
+    called: ClassVar[str] = "{kind} torque of {drive}"
     unit: ClassVar[str] = "N m"
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"{_kind(self.kind)} torque" + (f" of {self.drive}" if self.drive else "")
-
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return the forces of all freedoms."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         return (MotionVector("tau"),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         """Return it."""
         which = [of.drive(self.drive)] if self.drive else list(of.independent)
         tau, slopes = x[..., which], np.zeros_like(x)
@@ -182,14 +176,12 @@ class Energy(MotionGoal):
     recovered: float = 0.0
     weight: float = 1.0
     unit: ClassVar[str] = "J"
-    label: ClassVar[str] = "energy"  # type: ignore[assignment]
+    called: ClassVar[str] = "energy"
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return forces and rates of all freedoms."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         return MotionVector("tau"), MotionVector("v")
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         which, nv = list(of.independent), of.robot.nv
         tau, v = x[..., which], x[..., [nv + k for k in which]]
         power = tau * v
@@ -212,22 +204,16 @@ class PinForce(MotionGoal):
     joint: str
     kind: str = "peak"
     weight: float = 1.0
+    called: ClassVar[str] = "{kind} force at {joint}"
     unit: ClassVar[str] = "N"
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"{_kind(self.kind)} force at {self.joint}"
-
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return the wrench at the joint."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         names = [*of.model.joint_index, *(loop.name for loop in of.model.loops)]
         if self.joint not in names:
             raise UnknownNameError("joint", self.joint, names)
         return (JointWrench(self.joint),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         return _of_vector(self.kind, x, slice(3, 6), of, sharp)
 
 
@@ -242,20 +228,14 @@ class ShakingForce(MotionGoal):
 
     kind: str = "rms"
     weight: float = 1.0
+    called: ClassVar[str] = "{kind} shaking force"
     unit: ClassVar[str] = "N"
     part: ClassVar[slice] = slice(3, 6)
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"{_kind(self.kind)} shaking {'force' if self.unit == 'N' else 'moment'}"
-
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return the wrench on the ground."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         return (ShakingWrench(),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         return _of_vector(self.kind, x, self.part, of, sharp)
 
 
@@ -263,6 +243,7 @@ class ShakingMoment(ShakingForce):
     """Moment of the motion on the ground about the world's origin, without that of the weight."""
 
     unit: ClassVar[str] = "N m"
+    called: ClassVar[str] = "{kind} shaking moment"
     part: ClassVar[slice] = slice(0, 3)
 
 
@@ -286,16 +267,11 @@ class TransmissionAngle(MotionGoal):
 
     at: str | None = None
     weight: float = 1.0
+    called: ClassVar[str] = "least transmission angle at {at}"
     unit: ClassVar[str] = "rad"
     larger: ClassVar[bool] = True
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return "least transmission angle" + (f" at {self.at}" if self.at else "")
-
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return the angle between both."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         planar = PlanarMechanism(of.robot)
         pins = planar.driven_pins
         if self.at is None and len(pins) != 1:
@@ -309,8 +285,7 @@ class TransmissionAngle(MotionGoal):
         x, y, z = (float(t) for t in np.cross(np.cross(*planar.plane), c.along) * of.free.size)
         return (Angle(JointPlace(a.name), JointPlace(b.name), JointPlace(b.name, (x, y, z))),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         folded = np.minimum(x[..., 0], np.pi - x[..., 0])
         value, share = extreme(folded, sharp, -1.0)
         return value, (share * np.where(x[..., 0] < np.pi / 2, 1.0, -1.0))[..., None]
@@ -333,27 +308,20 @@ class Dwell(MotionGoal):
     over: tuple[float | str, float | str]
     samples: int = 24
     weight: float = 1.0
+    called: ClassVar[str] = "motion of {of} in its dwell"
     unit: ClassVar[str] = "m"
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"motion of {self.of} in its dwell"
-
-    def drives(self, motion: DrivenSamples) -> Array:
-        """Return samples of the range."""
+    def _drives(self, motion: DrivenSamples) -> Array:
         begin, end = (float(in_si(x, "rad", "over of Dwell")) for x in self.over)
         found = np.zeros((self.samples, 3, 1))
         found[:, 0, 0] = np.linspace(begin, end, self.samples)
         return found
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return where it is."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         joint = self.of in of.model.joint_index and self.of not in [f.name for f in of.model.frames]
         return (MotionVector("q"),) if joint else (PointMotion(of.model.frame(self.of).name),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return how far it is at most from its mean place."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         only = np.ones(x.shape[-1])
         if x.shape[-1] == of.robot.nq and self.of in of.model.joint_index:
             only = np.eye(x.shape[-1])[of.model.joint(self.of).q_slice.start]
@@ -376,24 +344,21 @@ class ConditionNumber(MotionGoal):
 
     point: str
     weight: float = 1.0
-    label: ClassVar[str] = "condition number"  # type: ignore[assignment]
+    called: ClassVar[str] = "condition number"
 
-    def drives(self, motion: DrivenSamples) -> Array:
-        """Return every sample once for each drive, which moves at unit speed."""
+    def _drives(self, motion: DrivenSamples) -> Array:
         y = motion.given[:, 0]
         n = y.shape[-1]
         found = np.zeros((len(y) * n, 3, n))
         found[:, 0], found[:, 1] = np.repeat(y, n, axis=0), np.tile(np.eye(n), (len(y), 1))
         return found
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return velocities of the point."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         if not 2 <= len(of.independent) <= 3:
             raise UnsupportedError("ConditionNumber is of mechanisms with two freedoms or three")
         return (PointMotion(of.model.frame(self.point).name, order=1),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         n = len(of.independent)
         matrix = x.reshape(*x.shape[:-2], -1, n, 3)  # rows are drives
         u, s, v = np.linalg.svd(matrix, full_matrices=False)
@@ -414,11 +379,10 @@ class NaturalFrequency(MotionGoal):
     weight: float = 1.0
     unit: ClassVar[str] = "Hz"
     larger: ClassVar[bool] = True
-    label: ClassVar[str] = "lowest natural frequency"  # type: ignore[assignment]
+    called: ClassVar[str] = "lowest natural frequency"
     step: ClassVar[float] = 2e-3
 
-    def drives(self, motion: DrivenSamples) -> Array:
-        """Return places around the first sample for stiffness, and accelerations there for inertia."""
+    def _drives(self, motion: DrivenSamples) -> Array:
         y = motion.given[0, 0]
         n, h = len(y), self.step
         moved = [y + s * h * e for e in np.eye(n) for s in (-2, -1, 1, 2)]
@@ -426,12 +390,10 @@ class NaturalFrequency(MotionGoal):
         found[:, 0], found[: 4 * n, 0], found[4 * n : 5 * n, 2] = y, moved, np.eye(n)
         return found
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return forces."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         return (MotionVector("tau"),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         which, n, h = list(of.independent), len(of.independent), self.step
         tau = x[..., which]
         weights = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h)
@@ -463,11 +425,11 @@ class PointGoal(DesignGoal):
     unit: ClassVar[str] = "m"
     ordered: bool
 
-    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+    def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
         """Return what is measured, what it is to be, (N, m), and how much each counts in meters, (N, m)."""
         raise NotImplementedError
 
-    def drive_at(self, of: DesignProblem) -> Array | None:
+    def _drive_at(self, of: DesignProblem) -> Array | None:
         """Return where the drive is at each, (N,), if that is told."""
 
 
@@ -492,20 +454,14 @@ class PathGoal(PointGoal):
     timed: Sequence[float | str] | None = None
     ordered: bool = True
     weight: float = 1.0
+    called: ClassVar[str] = "path of {point}"
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"path of {self.point}"
-
-    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
-        """Return where the point is to be."""
+    def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
         name = of.model.frame(self.point).name
         points = of.places(self.points, self.label)
         return (PointMotion(name),), points, np.broadcast_to(np.abs(of.directions(points)), points.shape)
 
-    def drive_at(self, of: DesignProblem) -> Array | None:
-        """Return where the drive is."""
+    def _drive_at(self, of: DesignProblem) -> Array | None:
         if self.timed is None:
             return None
         if len(self.timed) != np.shape(self.points)[0]:
@@ -537,11 +493,7 @@ class ReachGoal(PathGoal):
     """Places that a point must be able to come to, in any order: how far it misses the farthest."""
 
     ordered: bool = False
-
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"reach of {self.point}"
+    called: ClassVar[str] = "reach of {point}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -563,14 +515,9 @@ class PoseGoal(PointGoal):
     timed: Sequence[float | str] | None = None
     ordered: bool = True
     weight: float = 1.0
+    called: ClassVar[str] = "poses of {frame}"
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"poses of {self.frame}"
-
-    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
-        """Return where its origin and its first axis are to be."""
+    def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
         points = of.places([[x, y] for x, y, _ in self.poses], self.label)
         angle = np.array([float(in_si(a, "rad", "angle of a pose")) for *_, a in self.poses])
         right, up = of.plane
@@ -584,7 +531,7 @@ class PoseGoal(PointGoal):
             np.hstack([counts, counts * of.free.size]),
         )  # fmt: skip
 
-    drive_at = PathGoal.drive_at
+    _drive_at = PathGoal._drive_at
 
     @property
     def points(self) -> Any:
@@ -610,16 +557,11 @@ class FunctionGoal(PointGoal):
     pairs: Sequence[tuple[float | str, float | str]]
     ordered: bool = True
     weight: float = 1.0
+    called: ClassVar[str] = "angle of {output} by that of {input}"
     unit: ClassVar[str] = "rad"
     timed: None = field(default=None, init=False)
 
-    @property
-    def label(self) -> str:
-        """What it is called."""
-        return f"angle of {self.output} by that of {self.input}"
-
-    def wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
-        """Return cosines and sines of both."""
+    def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
         angles = np.array([[float(in_si(x, "rad", "an angle")) for x in pair] for pair in self.pairs])
         laws = of.angle_law(self.input), of.angle_law(self.output)
         goal = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(len(angles), 4)

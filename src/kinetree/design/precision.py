@@ -85,7 +85,7 @@ class PrecisionPoints:
     def __init__(self, of: DesignProblem, goals: Sequence[PointGoal], shortest: float) -> None:
         self.of, self.goals, self.shortest = of, list(goals), shortest
         self.model, self.free, self.rows = of.model, of.free, of.robot.coordinates.rows
-        wanted = [goal.wanted(of) for goal in goals]
+        wanted = [goal._wanted(of) for goal in goals]
         self.laws = [law for laws, _, _ in wanted for law in laws]
         self.counts = [len(target) for _, target, _ in wanted]
         size, nq = self.free.size, of.robot.nq
@@ -100,7 +100,7 @@ class PrecisionPoints:
             self.target[self.goal_of == k, own] = target
             self.factor[self.goal_of == k, own] = factor * np.sqrt(goals[k].weight) / size
             at += widths[k]
-            drive = goals[k].drive_at(of)
+            drive = goals[k]._drive_at(of)
             if drive is not None:
                 here = np.flatnonzero(self.goal_of == k)
                 self.timed[here], entry = drive, of.entries[0]

@@ -273,9 +273,7 @@ class DesignProblem:
             laws, tool = [self._laws(every[k]) for k in which], None
             if self.motion.tool is not None:
                 if given is not self.motion.given:
-                    raise UnsupportedError(
-                        "goals with drives of their own are not measured over a tool's motion"
-                    )
+                    raise UnsupportedError("goals with drives of their own are not measured over a tool's motion")
                 drives = self._tool_drives(u, self.motion.tool, self._last_drives)
                 lost = ~np.isfinite(drives).all(axis=(1, 2, 3))
                 if lost.any():
@@ -294,14 +292,14 @@ class DesignProblem:
             first = 0
             for k, own in zip(which, laws, strict=True):
                 part = slice(first, first := first + self._width(moved, own))
-                values[good, k], weights = every[k].value(measured.values[good][..., part], self, sharp)
+                values[good, k], weights = every[k]._value(measured.values[good][..., part], self, sharp)
                 parts.append((k, measured, good, part, weights, tool))
         values[~follows] = np.nan
         return MeasuredGoals(self, u, values, follows, parts)
 
     def _laws(self, goal: MotionGoal) -> tuple[Measure, ...]:
         if goal not in self._known_laws:
-            self._known_laws[goal] = goal.measures(self)
+            self._known_laws[goal] = goal._measures(self)
         return self._known_laws[goal]
 
     @cached_property
@@ -313,7 +311,7 @@ class DesignProblem:
         found: list[tuple[Array, list[int]]] = []
         common: list[int] = []
         for k, goal in enumerate(goals):
-            own = goal.drives(self.motion)
+            own = goal._drives(self.motion)
             if own is None:
                 common.append(k)
             else:
@@ -372,12 +370,10 @@ class MeasuredGoals:
 class DeadPointGoal(MotionGoal):
     """How far the motion stays from dead points."""
 
-    def measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return how well drives decide all else."""
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
         return (DriveQuality(),)
 
-    def value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return the least."""
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         value, share = extreme(x[..., 0], sharp, -1.0)
         return value, share[..., None]
 

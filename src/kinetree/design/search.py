@@ -66,7 +66,8 @@ def design(
         ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points without bound must be met.
     motion : optional
         What numbers of motions are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
-        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, or a trajectory of them.
+        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or
+        :class:`kinetree.design.ToolMotion`, which the drives follow from.
     speed : float or str
         Of the drive, where the motion does not tell: rad/s or m/s, or ``"60 rpm"``.
     samples : int
@@ -284,7 +285,7 @@ class DesignSearch:
                     best = self._chosen(points, Met.joined(parts))
                     parts = [Met.joined(parts)]
                     bar.show(done, f"design: misses by {best.size:.3g} of its size")
-                    nothing_new = best.size < SOLVED and done > count >= 4 * FIRST_ROUND and len(best.others) == known
+                    nothing_new = best.size < SOLVED and done > count >= 16 * FIRST_ROUND and len(best.others) == known
                     good = best.size < SOLVED and not best.defect
                     if self.starts is None and (good or nothing_new or done >= enough):
                         break

@@ -62,10 +62,10 @@ def screened(points: PrecisionPoints, count: int, rng: np.random.Generator, as_d
         order[-1] = 0
         if shift is not None:
             u[0], q[0] = pool[0], values[0, at[0], :nq] if not points.anchored else q[0]
-    good = np.isfinite(cost[order])
-    if not good.all():
-        loose = order[~good]
-        u[loose], q[loose] = pool[loose], beside(points, len(loose), rng)
+    loose = order[~np.isfinite(cost[order])]
+    u[loose], q[loose] = pool[loose], beside(points, len(loose), rng)
+    any_branch = order[3::4]  # points may be met by two assemblies only
+    q[any_branch] = _held(points, of.robot.random_configuration(rng, (len(any_branch), len(points.target))))
     return np.clip(u[order], free.low, free.high), q[order]
 
 
@@ -75,10 +75,15 @@ def beside(points: PrecisionPoints, count: int, rng: np.random.Generator) -> Arr
     q = of.robot.moved(np.broadcast_to(of.start, (*shape[:2], of.robot.nq)), 0.3 * rng.standard_normal(shape))
     if len(of.entries) == 1:
         q[..., of.entries[0]] += np.sort(rng.uniform(0.0, 2 * np.pi if of.drive_hinge else points.free.size, shape[:2]))
+    return _held(points, q)
+
+
+def _held(points: PrecisionPoints, q: Array) -> Array:
+    """Put drives where they are known to be, and the first point where it is drawn."""
     known = np.isfinite(points.timed)
-    q[:, known, of.entries[0]] = points.timed[known]
+    q[:, known, points.of.entries[0]] = points.timed[known]
     if points.anchored:
-        q[:, 0] = of.start
+        q[:, 0] = points.of.start
     return q
 
 
