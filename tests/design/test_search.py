@@ -111,11 +111,27 @@ def test_counterweight_of_a_slider_crank_is_the_textbooks():
 @pytest.mark.parametrize(
     "goal",
     [design.Torque(), design.Torque("O", "rms"), design.Energy(), design.PinForce("B"), design.ShakingForce("peak"),
-     design.ShakingMoment(), design.TransmissionAngle(), design.Dwell("C", (0.0, 1.0)), design.Dwell("P", (0.0, 1.0))],
+     design.ShakingMoment(), design.TransmissionAngle(), design.Dwell("C", (0.0, 1.0)), design.Dwell("P", (0.0, 1.0)),
+     design.Swing("C")],
     ids=lambda goal: goal.label,
 )  # fmt: skip
 def test_slopes_of_goals_are_those_of_differences(drawn, goal):
     _compare(drawn, {"A": 0.1, "B": 0.1, "coupler.mass": (1, 3)}, goal)
+
+
+def test_torques_are_those_of_the_motors_where_a_platform_is_led():
+    robot, states = kt.load("delta-design"), kt.gallery.motion("delta-design").states(np.linspace(0.02, 0.28, 9))
+    led, motion = robot.with_independent(["x", "y", "z"]), tuple(x[:, :3] for x in states)
+    free = {"arm": (0.2, 0.3)} | {f"elbow_{k}.position.x": "= arm" for k in (1, 2, 3)}
+    numbers = FreeNumbers(led, free)
+    values = (
+        DesignProblem(led, numbers, motion, 1.0, 9, 1).evaluate(numbers.start[None], [design.Torque()], None).values
+    )
+    assert values[0, 0] == pytest.approx(np.abs(robot.inverse_dynamics(*states)).max(), rel=1e-12)
+    for goal in (design.Torque(), design.Torque("shoulder_2", "rms"), design.Energy()):
+        _compare(led, free, goal, motion=motion)
+    with pytest.raises(kt.UnknownNameError, match="shoulder_1"):
+        design(led, free, design.Torque("x"), motion=motion, progress=False)
 
 
 def _compare(robot, free, goal, **options):

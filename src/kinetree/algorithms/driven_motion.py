@@ -68,6 +68,14 @@ class DrivenState:
         )
 
     @cached_property
+    def motor_forces(self) -> list[Scalar]:
+        """The forces of joints with motors, which are as many as the drives but may be others; zero elsewhere."""
+        tree, whole = self.tree, range(self.tree.nv)
+        passive = [k for joint in tree.joints if not joint.actuated for k in whole[joint.v_slice]]
+        given = tree, self.q, self.v, self.a, tree.gravity, [None] * len(tree.bodies)
+        return constrained.inverse_dynamics(*given, self.choice.rows, passive)[0]
+
+    @cached_property
     def posed(self) -> list[kinematics.Posed]:
         """The poses of all bodies."""
         return kinematics.poses(self.tree, self.q)

@@ -17,6 +17,7 @@ from .goals import Pose as Pose
 from .goals import Reach as Reach
 from .goals import ShakingForce as ShakingForce
 from .goals import ShakingMoment as ShakingMoment
+from .goals import Swing as Swing
 from .goals import Torque as Torque
 from .goals import TransmissionAngle as TransmissionAngle
 from .goals import straight_line as straight_line

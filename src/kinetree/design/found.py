@@ -201,7 +201,8 @@ class FoundDesign:
         after = _shown(free, row.after, row.unit)
         if row.bound is None:
             share = f" ({row.after / row.before - 1.0:+.1%})" if np.isfinite(row.before) and row.before else ""
-            return f"{row.label}: {after}, before {_shown(free, row.before, row.unit)}{share}"
+            before = f"before {_shown(free, row.before, row.unit)}{share}"
+            return f"{row.label}: {after}, {before if np.isfinite(row.before) else 'before it could not move so'}"
         if row.bound == 0.0:
             return f"{row.label} {after}"
         wanted = f"{row.label}: {after}, wanted {row.wanted} {_shown(free, row.bound, row.unit)}"

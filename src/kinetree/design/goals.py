@@ -150,11 +150,11 @@ class Torque(MotionGoal):
     unit: ClassVar[str] = "N m"
 
     def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        return (MotionVector("tau"),)
+        return (MotionVector(of.forces),)
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         """Return it."""
-        which = [of.drive(self.drive)] if self.drive else list(of.independent)
+        which = [of.motor(self.drive)] if self.drive else list(of.motors)
         tau, slopes = x[..., which], np.zeros_like(x)
         each = [reduced(self.kind, np.abs(tau[..., j]), of, sharp) for j in range(len(which))]
         value, share = extreme(np.stack([one for one, _ in each], axis=-1), sharp)
@@ -179,10 +179,10 @@ class Energy(MotionGoal):
     called: ClassVar[str] = "energy"
 
     def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        return MotionVector("tau"), MotionVector("v")
+        return MotionVector(of.forces), MotionVector("v")
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        which, nv = list(of.independent), of.robot.nv
+        which, nv = list(of.motors), of.robot.nv
         tau, v = x[..., which], x[..., [nv + k for k in which]]
         power = tau * v
         used = np.where(power > 0.0, 1.0, self.recovered) * (of.motion.shares * of.motion.duration)[:, None]
@@ -289,6 +289,34 @@ class TransmissionAngle(MotionGoal):
         folded = np.minimum(x[..., 0], np.pi - x[..., 0])
         value, share = extreme(folded, sharp, -1.0)
         return value, (share * np.where(x[..., 0] < np.pi / 2, 1.0, -1.0))[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class Swing(MotionGoal):
+    """How far a joint swings over the motion, from one end to the other: larger is better.
+
+    Parameters
+    ----------
+    joint : str
+        Such as the pin of a rocker on the ground.
+    """
+
+    joint: str
+    weight: float = 1.0
+    called: ClassVar[str] = "swing of {joint}"
+    unit: ClassVar[str] = "rad"
+    larger: ClassVar[bool] = True
+
+    def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
+        if self.joint not in of.model.joint_index:
+            raise UnknownNameError("joint", self.joint, of.model.joint_index)
+        return (MotionVector("q"),)
+
+    def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        k, slopes = of.model.joint(self.joint).q_slice.start, np.zeros_like(x)
+        (high, up), (low, down) = (extreme(x[..., k], sharp, sign) for sign in (1.0, -1.0))
+        slopes[..., k] = up - down
+        return high - low, slopes
 
 
 @dataclass(frozen=True, eq=False)

@@ -253,12 +253,23 @@ class DesignProblem:
         right, up = ((float(x), float(y), float(z)) for x, y, z in self.plane)
         return LineDirection(first, second, right, up)
 
-    def drive(self, name: str) -> int:
-        """Return the place in v of a drive."""
-        names = self.robot.independent()
+    @cached_property
+    def motors(self) -> tuple[int, ...]:
+        """Places in v of what gives the forces: motors, where there are as many as drives; else the drives."""
+        found = tuple(int(k) for k in np.flatnonzero(self.robot.driven))
+        return found if len(found) == len(self.independent) else self.independent
+
+    @property
+    def forces(self) -> str:
+        """What their forces are called among the vectors of a motion."""
+        return "tau" if set(self.motors) == {*self.independent} else "motor_forces"
+
+    def motor(self, name: str) -> int:
+        """Return the place in v of a motor."""
+        names = [self.robot.v_names[k] for k in self.motors]
         if name not in names:
             raise UnknownNameError("drive", name, names)
-        return self.independent[names.index(name)]
+        return self.motors[names.index(name)]
 
     # ---------------------------------------------------------------- numbers of motions
 

@@ -88,8 +88,8 @@ class MovedDesigns:
         Parameters
         ----------
         *what : str or measure
-            ``"q"``, ``"v"``, ``"a"``, ``"tau"``, or a measure of :mod:`kinetree.algorithms.driven_motion`: several are
-            computed together, one after the other.
+            ``"q"``, ``"v"``, ``"a"``, ``"tau"``, ``"motor_forces"`` (where motors are not what is driven), or a measure
+            of :mod:`kinetree.algorithms.driven_motion`: several are computed together, one after the other.
 
         Examples
         --------
@@ -105,8 +105,8 @@ class MovedDesigns:
         """
         laws = tuple(MotionVector(one) if isinstance(one, str) else one for one in what)
         for law in laws:
-            if isinstance(law, MotionVector) and law.name not in ("q", "v", "a", "tau"):
-                raise UnknownNameError("measure of a motion", law.name, ("q", "v", "a", "tau"))
+            if isinstance(law, MotionVector) and law.name not in VECTORS:
+                raise UnknownNameError("measure of a motion", law.name, VECTORS)
         return MeasuredMotion(self, laws)
 
     def point(self, frame: str, offset: Sequence[float] = (0.0, 0.0, 0.0), order: int = 0) -> MeasuredMotion:
@@ -144,6 +144,7 @@ class MovedDesigns:
         return self.of.model.frame(frame).name
 
 
+VECTORS = ("q", "v", "a", "tau", "motor_forces")
 Spot = str | tuple[str, Sequence[float]]
 Points = str | Sequence[str] | Mapping[str, Spot]
 
