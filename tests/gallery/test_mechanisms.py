@@ -38,6 +38,8 @@ FREEDOMS = {
     "wiper": (1, -5),
     "toggle-clamp": (1, -2),
     "slider-crank-balance": (1, -2),
+    "path-9-points": (1, -2),
+    "delta-design": (3, 3),
 }
 NAMES = list(FREEDOMS)
 FLOATING = ["space-four-bar", "space-five-bar", "space-six-bar"]

@@ -50,6 +50,8 @@ ANALYSES = {
     "delta": ["inverse", "replay", "free-fall", "pick-and-place"],
     "toggle-clamp": ["inverse", "replay", "free-fall", "clamping"],
     "slider-crank-balance": ["inverse", "replay", "free-fall", "balance"],
+    "path-9-points": ["inverse", "replay", "free-fall", "design"],
+    "delta-design": ["inverse", "replay", "free-fall", "design"],
     **{f"space-{count}-bar": ["inverse", "feedback"] for count in ("four", "five", "six")},
 }
 

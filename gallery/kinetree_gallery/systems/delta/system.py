@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from kinetree.spatial import Vec3
 from kinetree.spatial.exponential import quaternion_product
@@ -22,6 +23,31 @@ CORNERS = (0.0, 2.0 * math.pi / 3.0, -2.0 * math.pi / 3.0)
 RADIUS, HEIGHT, DURATION = 0.12, -0.55, 2.0
 
 
+class DeltaSizes(NamedTuple):
+    """Radii of the circles of arms and of platform joints, and lengths of arms and rods."""
+
+    base: float
+    platform: float
+    arm: float
+    rod: float
+
+
+DELTA = DeltaSizes(BASE, PLATFORM, ARM, ROD)
+
+
+def leg_angles(middle: Vec3, corner: float, sizes: DeltaSizes = DELTA) -> tuple[Scalar, Scalar, Scalar]:
+    """Return how far an arm is lowered, and how far its rods swing and lean, from the platform's position."""
+    c, s = math.cos(corner), math.sin(corner)
+    # the rods' lower end relative to the arm's joint, in the leg's own axes: outward, along the joint, down
+    out = c * middle.x + s * middle.y + sizes.platform - sizes.base
+    side, down = c * middle.y - s * middle.x, -middle.z
+    rod = sizes.rod
+    elbow = dyad(Point(0.0, 0.0), Point(out, down), sizes.arm, sqrt(rod * rod - side * side), side=-1)
+    way = Vec3(out - elbow.x, side, elbow.y - down)
+    swing, lean = arctan2(-way.x, -way.z), arctan2(way.y, sqrt(way.x * way.x + way.z * way.z))
+    return elbow.angle, swing, lean
+
+
 def close(middle: Vec3) -> list[Scalar]:
     """Return all coordinates from the platform's position: an arm and two pairs of rod angles per leg.
 
@@ -29,13 +55,7 @@ def close(middle: Vec3) -> list[Scalar]:
     """
     q: list[Scalar] = []
     for corner in CORNERS:
-        c, s = math.cos(corner), math.sin(corner)
-        # the rods' lower end relative to the arm's joint, in the leg's own axes: outward, along the joint, down
-        out, side, down = c * middle.x + s * middle.y + PLATFORM - BASE, c * middle.y - s * middle.x, -middle.z
-        elbow = dyad(Point(0.0, 0.0), Point(out, down), ARM, sqrt(ROD * ROD - side * side), side=-1)
-        arm = elbow.angle
-        rod = Vec3(out - elbow.x, side, elbow.y - down)
-        swing, lean = arctan2(-rod.x, -rod.z), arctan2(rod.y, sqrt(rod.x * rod.x + rod.z * rod.z))
+        arm, swing, lean = leg_angles(middle, corner)
         pair = [near(swing - arm, 0.0), lean]
         q += [arm, *pair]
         if len(q) == 3:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kinetree.design import ShakingForce, design
 from kinetree.model.linkages.drawing import drawing_of
 from kinetree.robot.mechanism import Mechanism
 from kinetree.spatial.arrays import Array
@@ -43,12 +44,17 @@ class Shaken:
         return np.arange(self.samples) * (2.0 * np.pi / self.samples)
 
     @cached_property
-    def force(self) -> Array:
-        """What shakes the frame, along x and y, by the mechanism's dynamics."""
+    def engine(self) -> Mechanism:
+        """The engine itself."""
         drawn = drawing_of(load("slider-crank-balance").model)
         assert drawn is not None
-        engine, crank = Mechanism(drawn.with_numbers({"W.mass": self.weight}).model()), self.crank[:, None]
-        moved = engine.driven_motion(crank, np.full_like(crank, SPEED), np.zeros_like(crank))
+        return Mechanism(drawn.with_numbers({"W.mass": self.weight}).model())
+
+    @cached_property
+    def force(self) -> Array:
+        """What shakes the frame, along x and y, by the mechanism's dynamics."""
+        crank = self.crank[:, None]
+        moved = self.engine.driven_motion(crank, np.full_like(crank, SPEED), np.zeros_like(crank))
         return np.asarray(moved.shaking().values[:, 3:5])
 
     @cached_property
@@ -81,9 +87,12 @@ def _balance(quick: bool) -> Outcome:
     secondary = unit * (ratio + ratio**3 / 4 + 15 * ratio**5 / 128 + 35 * ratio**7 / 512)
     squares = np.array([Shaken(mass).mean_square for mass in (0.5, 1.0, 1.5)])  # of a parabola
     least = 1.0 + 0.25 * (squares[0] - squares[2]) / (squares[0] - 2.0 * squares[1] + squares[2])
+    free = {"W.mass": (0.0, 3.0)}
+    found = design(Shaken(0.2).engine, free, ShakingForce("rms"), speed=SPEED, progress=False)
     engines = {"without": bare, "for what rotates": rotating, "textbook's": textbook}
     facts = stated(
         "slider-crank-balance", "balance", weight=_weight(), textbook=TEXTBOOK, least=least,
+        designed=found.numbers["W.mass"],
         by_hand=np.concatenate([one.force - one.by_hand for one in engines.values()]) / unit,
         primary=textbook.harmonic(1) / unit, rotating=rotating.harmonic(1) / unit,
         secondary=textbook.harmonic(2)[0] / unit, series=secondary / unit,

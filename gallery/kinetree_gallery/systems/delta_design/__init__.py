@@ -1,0 +1,1 @@
+"""The system delta-design: its model, how it is assembled and moved, and its study."""
