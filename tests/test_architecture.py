@@ -24,6 +24,8 @@ MOST_FILES = 20
 LARGER_WITH_REASON: dict[str, str] = {
     "algorithms": "one recursion per file, so that the file is found by the algorithm's name",
     "cli": "one command per file",
+    "model/formats": "a format, or a part of one, per file",
+    "kinetree_programs/matlab/evaluate.py": "one interpreter, a method for each kind of node",
     "robot/robot.py": "one class of one subject: how robots are made, changed, exported and compiled",
 }
 """Modules above the limit of lines and folders above the limit of files, each with its reason.
@@ -219,7 +221,7 @@ def test_every_module_is_imported_by_another():
         for module, path in known.items()
         if module not in used
         and path.name not in ("__init__.py", "__main__.py")
-        and not ("systems" in module and module[-1] in found_by_name)
+        and not (("systems" in module or module[0] == "kinetree_programs") and module[-1] in found_by_name)
         and "comparisons" not in module
     ]
     assert not orphans, "\n".join(orphans)

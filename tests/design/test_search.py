@@ -203,7 +203,7 @@ def test_drives_follow_from_the_motion_of_a_tool(five_bar, goal):
     """Slopes hold the tool where it is, so that its drives change with the dimensions."""
     times = np.linspace(0, 1, 12)
     places = np.stack([0.2 + 0.1 * np.cos(2 * np.pi * times), 0.5 + 0.05 * np.sin(2 * np.pi * times)], axis=1)
-    motion = design.ToolMotion("P", places, times)
+    motion = design.LedPoint("P", places, times)
     _compare(five_bar, {"A": 0.1, "B": 0.1}, goal, motion=motion)
     found = design(five_bar, {"A": 0.1, "B": 0.1}, goal, motion=motion, samples=16, starts=4)
     assert found.goals[0].after < found.goals[0].before

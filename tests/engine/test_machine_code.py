@@ -17,7 +17,7 @@ from kinetree.engine.graph import Graph, Node, inputs, outputs
 from kinetree.engine.interpret import evaluate
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import host, mathematics
+from kinetree.engine.llvm import host, trigonometry
 from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
@@ -109,7 +109,7 @@ def worst_ulps(x):
     """Of angles that are inputs; those that are computed are found in another way, which angles beyond NEAR share."""
     computed = of_a_sum(x[:, None], np.full((1, 1), -0.0))
     y = sincos(x[:, None])
-    far = np.abs(x) >= mathematics.NEAR
+    far = np.abs(x) >= trigonometry.NEAR
     np.testing.assert_array_equal(y[far], computed[far])
     return max(_worst_ulps(x, y), _worst_ulps(x[~far], computed[~far]))
 
@@ -141,7 +141,7 @@ def test_sine_and_cosine_do_not_depend_on_other_angles_or_lanes(single_precision
     """Groups of angles, one of which is not full, with small and large ones, infinities and NaN beside each other."""
     both = (functions.sin, functions.cos)
     k = kernel(lambda x: [f(x[j]) for j in range(5) for f in both], 5, single_precision=single_precision)
-    edge = mathematics.NEAR
+    edge = trigonometry.NEAR
     odd = [np.nextafter(edge, 0.0), edge, -edge, 2.0 * edge, 1e9, 1e14, 1e300, np.inf, np.nan, -0.0]
     rng = np.random.default_rng(5)
     x = rng.uniform(-9.0, 9.0, (203, 5))

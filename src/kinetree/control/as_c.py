@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.acting import ActingElement
 from ..errors import ClosureError, UnsupportedError
 from ..export.c_law import CLaw
 from ..motion.trajectory import Motion, Trajectory
@@ -102,9 +103,9 @@ def _with_trajectories(controller: Any, put: Callable[[Trajectory], Trajectory])
         value = getattr(controller, name)
         if isinstance(value, Trajectory):
             changed[name] = put(value)
-        elif hasattr(value, "law"):
+        elif isinstance(value, ActingElement):
             changed[name] = _with_trajectories(value, put)
-        elif isinstance(value, tuple) and value and all(hasattr(x, "law") for x in value):
+        elif isinstance(value, tuple) and value and all(isinstance(x, ActingElement) for x in value):
             changed[name] = tuple(_with_trajectories(x, put) for x in value)
     return replace(controller, **changed) if changed else controller
 

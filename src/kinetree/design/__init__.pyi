@@ -32,5 +32,5 @@ from .planar import instant_centers as instant_centers
 from .planar import mechanical_advantage as mechanical_advantage
 from .planar import path_curvature as path_curvature
 from .planar import transmission_angle as transmission_angle
-from .problem import ToolMotion as ToolMotion
+from .problem import LedPoint as LedPoint
 from .search import design as design

@@ -50,7 +50,7 @@ class DrivenSamples:
 
 
 @dataclass(frozen=True, eq=False)
-class ToolMotion:
+class LedPoint:
     """A motion of a point, which the drives follow from: of the tool of a platform, over a pick cycle.
 
     Parameters
@@ -121,7 +121,7 @@ class DesignProblem:
             angle = begin + np.linspace(0.0, 2 * np.pi, count, endpoint=False)[:, None]
             made = np.stack([angle, np.full_like(angle, self._speed), np.zeros_like(angle)], axis=1)
             return DrivenSamples(made, np.full(count, 1.0 / count), 2 * np.pi / abs(self._speed), "a turn")
-        if isinstance(given, ToolMotion):
+        if isinstance(given, LedPoint):
             return self._of_tool(given)
         if isinstance(given, Trajectory):
             first, last = span_of(given)
@@ -144,7 +144,7 @@ class DesignProblem:
             "motion is 'turn', (start, end) of the drive, arrays (q, v, a) or (t, q, v, a), or a trajectory"
         )
 
-    def _of_tool(self, given: ToolMotion) -> DrivenSamples:
+    def _of_tool(self, given: LedPoint) -> DrivenSamples:
         """Return samples of a tool's motion, with the drives that the mechanism as drawn needs."""
         places, times = self.places(given.positions, "positions of a tool"), np.asarray(given.times, dtype=float)
         if len(self.entries) != len(self.tool_axes):

@@ -67,7 +67,7 @@ def design(
     motion : optional
         What numbers of motions are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
         ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or
-        :class:`kinetree.design.ToolMotion`, which the drives follow from.
+        :class:`kinetree.design.LedPoint`, which the drives follow from.
     speed : float or str
         Of the drive, where the motion does not tell: rad/s or m/s, or ``"60 rpm"``.
     samples : int
