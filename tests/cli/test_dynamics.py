@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 import kinetree as kt
 from helpers.cli import invoke
@@ -647,18 +648,24 @@ def test_usage(tmp_path, table):
 
 
 def test_without_an_output_each_joint_has_a_line(tmp_path, table, arm, motion):
-    _, q, v, a = motion
+    t, q, v, a = motion
     tau = arm.inverse_dynamics(q, v, a)
     lines = json.loads(invoke("id", "kuka-kr5", table, "--json").stdout)["joints"]
     assert [line["joint"] for line in lines] == arm.joint_names
     for line, column in zip(lines, tau.T, strict=True):
         assert line["peak"] == pytest.approx(column[np.abs(column).argmax()], rel=1e-9)
-        assert line["rms"] == pytest.approx(np.sqrt(np.mean(column**2)), rel=1e-9)
-        assert line["mean"] == pytest.approx(column.mean(), rel=1e-6, abs=1e-9)
+        assert line["rms"] == pytest.approx(np.sqrt(trapezoid(column**2, t) / np.ptp(t)), rel=1e-9)
+        assert line["mean"] == pytest.approx(trapezoid(column, t) / np.ptp(t), rel=1e-6, abs=1e-9)
     shown = invoke("id", "kuka-kr5", table).stdout
     assert "rms" in shown
     assert f"{lines[1]['peak']:.5g}" in shown
     assert "-o FILE saves them" in shown
+
+
+def test_a_turn_at_constant_speed_takes_no_torque_in_the_mean():
+    """Both ends of the turn are the same moment, and without friction nothing is lost."""
+    lines = json.loads(invoke("id", "four-bar", "--speed", "crank_joint=60rpm", "--json").stdout)["joints"]
+    assert abs(lines[0]["mean"]) < 1e-9 * abs(lines[0]["peak"])
 
 
 @pytest.mark.parametrize(("name", "joint"), [("four-bar", "crank_joint"), ("kuka-kr5", "joint_2")])

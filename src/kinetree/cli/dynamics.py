@@ -210,22 +210,30 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> 
 
 
 def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
-    """Return peak, root mean square and mean of what was computed, joint by joint."""
+    """Return peak, root mean square and mean over time of what was computed, joint by joint."""
     with np.load(file) as answer:
         values, time = answer[which], answer.get("time")
     units = [FORCE_OF.get(x, x) if which == "tau" else f"{x}/s^2" for x in robot.v_units]
-    found = []
+    found, shares = [], _shares(time, len(values))
     for name, own, column in zip(robot.v_names, units, values.T, strict=True):
         peak = int(np.argmax(np.abs(column))) if len(column) else None
         found.append(
             {
                 "joint": name, "unit": own, "peak": None if peak is None else float(column[peak]),
                 "time": None if peak is None or time is None else float(time[peak]),
-                "rms": float(np.sqrt(np.mean(column**2))) if len(column) else None,
-                "mean": float(np.mean(column)) if len(column) else None,
+                "rms": float(np.sqrt(shares @ column**2)) if len(column) else None,
+                "mean": float(shares @ column) if len(column) else None,
             }
         )  # fmt: skip
     return found
+
+
+def _shares(time: Array | None, count: int) -> Array:
+    """Return the share of the time that each row stands for, by the trapezoidal rule; equal ones without times."""
+    if time is None or count < 2 or not np.all(np.diff(time) >= 0.0) or time[-1] == time[0]:
+        return np.full(count, 1.0 / max(count, 1))
+    steps = np.diff(time)
+    return np.asarray((np.append(steps, 0.0) + np.append(0.0, steps)) / (2.0 * (time[-1] - time[0])))
 
 
 def _table(lines: list[dict[str, Any]], units: ShownUnits) -> Table:
