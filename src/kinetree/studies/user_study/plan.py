@@ -167,9 +167,11 @@ class StudyPlan:
         moving = by_unit(places, robot.q_units, robot.q_names, motion.q)
         moving += by_unit(rates, [f"{unit}/s" for unit in robot.v_units], robot.v_names, motion.v)
         forces = by_unit({"N m": "torque", "N": "force"}, robot.tau_units, robot.v_names, tau)
+        held = f" No ground acts here: the force at {robot.joint_names[0]} holds the robot, which has no motor there."
+        lifted = can_fall(robot, self.q) and not robot.joint(robot.joint_names[0]).actuated
         return {
             "motion": Curves(time, moving, "The desired motion."),
-            "forces": Curves(time, forces, "The joint forces for it."),
+            "forces": Curves(time, forces, "The joint forces for it." + held * lifted),
         }
 
     # ---------------------------------------------------------------- simulation
