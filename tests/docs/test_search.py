@@ -35,7 +35,7 @@ RIGHT_PAGES = {
     "LQR": ("optimal-control/", "control/", "recipes/"),
     "mimic": ("file-formats/",),
     "inverse dynamics": ("algorithms/",),
-    "Jansen": ("for/mechanism-design/",),
+    "Jansen": ("for/mechanism-design/", "studies/jansen/"),
     "transmission angle": ("for/mechanism-design/",),
     "time optimal": ("optimal-control/",),
     "collision": ("contact/",),
