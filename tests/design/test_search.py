@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 import kinetree as kt
 from kinetree.design.free_numbers import FreeNumbers
@@ -222,6 +223,74 @@ def test_condition_number(five_bar):
     assert found.values[0, 0] == pytest.approx(max(np.linalg.cond(one) for one in slopes))
 
 
+# ---------------------------------------------------------------- paths that are missed
+
+
+def pin(a, c, ab, cb, left):
+    """Return where two circles meet, left of the way from a to c or right of it, as complex numbers."""
+    way, far = (c - a) / np.abs(c - a), np.abs(c - a)
+    along = (far**2 + ab**2 - cb**2) / (2 * far)
+    return a + way * (along + (1j if left else -1j) * np.sqrt(ab**2 - along**2))
+
+
+def foot_of(numbers, angle, left=(True, False)):
+    """Return the coupler point of a four-bar O A B C, by circles."""
+    oa, c, ab, cb, af, bf = numbers
+    a = oa * np.exp(1j * angle)
+    b = pin(a, c, ab, cb, left[0])
+    return pin(a, b, af, bf, left[1])
+
+
+def walking_leg():
+    return linkage(
+        {"O": (0, 0), "C": (27, 13.9616), "A": {"O": 18.0008, "angle": "137 deg"},
+         "B": {"A": 65.0983, "C": 68, "side": "above"}, "foot": {"A": 70, "B": 30, "side": "right"}},
+        {"crank": "O A", "coupler": "A B foot", "rocker": "B C"}, ground="O C", motor="O", units="mm",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.1, 0.3])
+def test_a_path_that_is_missed_has_no_dead_point(noise):
+    leg = walking_leg()
+    way = leg.point_position(leg.follow({"O": -np.radians(np.arange(0, 180, 22.5))}), "foot")[:, :2]
+    points = 1e3 * way + noise * np.random.default_rng(0).standard_normal(way.shape)
+    goal = design.Path("foot", points, within="0.001 mm")
+    found = design(leg, {"B": 2, "foot": 2}, goal, starts=3)
+    assert (found.notes, found.defect, found.solved) == ((), "", False)
+    assert "MISSED by" in str(found)
+    assert found.assemblies == (tuple(range(8)),)
+    free = np.array([found.numbers[name] for name in ("B.A", "B.C", "foot.A", "foot.B")])
+
+    def missed(z):
+        at = foot_of([18.0008e-3, 27e-3 + 13.9616e-3j, *z[:4]], np.radians(137) + z[4:])
+        return np.concatenate([at.real - points[:, 0] / 1e3, at.imag - points[:, 1] / 1e3])
+
+    here = np.append(free, found.q[:, 0])
+    np.testing.assert_allclose(np.hypot(*missed(here).reshape(2, -1)), found.miss, atol=1e-9)
+    own = np.array([65.0983, 68, 70, 30]) / 1e3
+    bounds = np.append(own - 2e-3, np.full(8, -np.inf)), np.append(own + 2e-3, np.full(8, np.inf))
+    best = least_squares(missed, here, bounds=bounds, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    assert np.linalg.norm(missed(here)) < 1.001 * np.linalg.norm(best.fun)  # nothing better is near
+    allowed = design(leg, {"B": 2, "foot": 2}, design.Path("foot", points, within=3 * noise), starts=3)
+    assert allowed.solved
+    assert allowed.miss.max() < 3e-3 * noise
+
+
+def test_misses_of_timed_paths_are_those_at_the_given_drives():
+    drawn = linkage(
+        {"O": (0, 0), "C": (37.1, 4.07), "A": {"O": 18.86, "angle": "134.5 deg"},
+         "B": {"A": 85.9, "C": 100.4, "side": "above"}, "foot": (60, 80)},
+        {"crank": "O A", "coupler": "A B foot", "rocker": "B C"}, ground="O C", motor="O", units="mm",
+    )  # fmt: skip
+    degrees, points = np.linspace(0, 180, 6), np.stack([np.linspace(60, -20, 6), np.full(6, 80)], axis=1)
+    timed = [f"{angle} deg" for angle in degrees]
+    free = {"A": 3, "B": 5, "C": 5, "foot": 5}
+    found = design(drawn, free, design.Path("foot", points, timed=timed), starts=4)
+    at = found.robot.point_position(found.robot.follow({"O": np.radians(degrees)}), "foot")[:, :2]
+    np.testing.assert_allclose(found.miss, np.hypot(*(at - points / 1e3).T), rtol=1e-6)
+    assert (found.notes, found.assemblies) == ((), (tuple(range(6)),))
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -242,6 +311,14 @@ def test_points_that_two_assemblies_meet_are_said():
     assert found.miss.max() < 1e-8
     assert found.assemblies == ((0, 1), (2, 3))
     assert "assembled otherwise" in str(found) or "another order" in str(found)
+    assert not found.solved
+    beside = np.concatenate(points) + 0.003 * np.random.default_rng(1).standard_normal((4, 2))
+    found = design(
+        above, free, design.Path("P", beside, timed=[*angles, *angles], within=0.1, ordered=False), starts=300
+    )
+    assert 1e-4 < found.miss.max() < 0.1
+    assert found.assemblies == ((0, 1), (2, 3))
+    assert found.notes == ("comes to point 3 only by a dead point, or taken apart and assembled otherwise",)
     assert not found.solved
 
 
@@ -272,6 +349,7 @@ def test_numbers_that_nothing_depends_on_are_named(drawn):
     [({"A.x": (10, 60)}, design.Torque(), "another unit"), ({"A.q": (0, 1)}, design.Torque(), "A.x"),
      (["A"], design.Path("P", [(400, 1200), (300, 1000)]), "another unit"),
      ({"A.x": (2, 1)}, design.Torque(), "choose"),
+     (["A"], design.Path("P", [(0.4, 1.2), (0.3, 1.0)], within=-0.1), "positive"),
      (["A"], [], "no goal"), (["A"], design.Torque() <= 2, "subject_to"), (["A"], design.PinForce("D"), "joint"),
      ({"A.x": "= import os"}, design.Torque(), "formula"), ({"A.x": "3 kg"}, design.Torque(), "A.x"),
      (["A"], design.Path("P", [(1, 2, 3, 4)]), "shape"), ({}, design.Torque(), "no number")],

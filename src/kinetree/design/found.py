@@ -126,7 +126,7 @@ class FoundDesign:
         """What is wrong between the points, in words; empty where nothing is."""
         if self.met is None or self.points is None:
             return ""
-        return self.points.defects(Met(*(x[None] for x in (self.met.u, self.met.q, self.met.miss, self.met.cost))))[0]
+        return self.points.defects(self.met[None])[0]
 
     @property
     def assemblies(self) -> tuple[tuple[int, ...], ...]:

@@ -452,6 +452,7 @@ class PointGoal(DesignGoal):
 
     unit: ClassVar[str] = "m"
     ordered: bool
+    within: float | str | None = None
 
     def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
         """Return what is measured, what it is to be, (N, m), and how much each counts in meters, (N, m)."""
@@ -475,6 +476,8 @@ class PathGoal(PointGoal):
         Where the drive is at each, counted from the drawing: ``["0 deg", "40 deg", ...]``.
     ordered : bool
         Whether the points must be met in their order.
+    within : float or str, optional
+        How far it may miss them and still be solved: ``"0.1 mm"``; the same as a limit ``goal <= "0.1 mm"``.
     """
 
     point: str
@@ -482,6 +485,7 @@ class PathGoal(PointGoal):
     timed: Sequence[float | str] | None = None
     ordered: bool = True
     weight: float = 1.0
+    within: float | str | None = None
     called: ClassVar[str] = "path of {point}"
 
     def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
@@ -498,14 +502,15 @@ class PathGoal(PointGoal):
 
 
 def straight_line(
-    point: str, start: Sequence[float | str], end: Sequence[float | str], *, points: int = 9, weight: float = 1.0
-) -> PathGoal:
+    point: str, start: Sequence[float | str], end: Sequence[float | str], *, points: int = 9, weight: float = 1.0,
+    within: float | str | None = None,
+) -> PathGoal:  # fmt: skip
     """Return a goal: a point goes along a straight line, from start to end."""
     ends: list[list[Any]] = [[x if isinstance(x, str) else float(x) for x in one] for one in (start, end)]
     if any(isinstance(x, str) for one in ends for x in one):
         first, last = ([float(in_si(x, "m", "an end of the line")) for x in one] for one in ends)
-        return PathGoal(point, _Meters(np.linspace(first, last, points)), weight=weight)
-    return PathGoal(point, np.linspace(ends[0], ends[1], points), weight=weight)
+        return PathGoal(point, _Meters(np.linspace(first, last, points)), weight=weight, within=within)
+    return PathGoal(point, np.linspace(ends[0], ends[1], points), weight=weight, within=within)
 
 
 class _Meters(np.ndarray):

@@ -7,12 +7,15 @@ configurations q_i at the points, the sum of squares of
 
 is made small by Levenberg and Marquardt's method, all starts in one batch; configurations are eliminated first, since
 each is in its own equations only.  Two pins of a link must not come together: designs that fall apart so would meet
-any points.  What is found is then driven from point to point: that tells branch, order and circuit defects.
+any points.  Where points cannot all be met, open loops would share in the misses: the best designs are sought once
+more with loops that count much more, then closed.  What is found is driven from point to point: that tells branch,
+order and circuit defects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -37,6 +40,8 @@ SOLVED = 1e-9
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-14, 1e8
 MOST_DESCENTS = 150
+STIFF = 1e3
+"""How many times more open loops count once it is known that points are missed."""
 EASY = 25
 """Once an eighth of the starts has met all points, the others are waited for so many steps at most."""
 SLOW, PATIENCE = 0.05, 10
@@ -237,9 +242,46 @@ class PrecisionPoints:
             if step > EASY and (cost < SOLVED**2).sum() * 8 > len(u):
                 break
         n = len(self.rows)
-        weights = np.sqrt([self.goals[k].weight for k in self.goal_of])
-        miss = np.sqrt((r[..., n:] ** 2).sum(axis=-1)) * self.free.size / weights
-        return Met(u, q, miss, np.sqrt(cost))
+        return Met(u, q, self._miss(r[..., n:]), np.sqrt(cost))
+
+    def _miss(self, r: Array) -> Array:
+        """Return by how much points are missed, (..., N), in meters, by what is left of the equations of goals."""
+        return np.sqrt((r**2).sum(axis=-1)) * self.free.size / np.sqrt([self.goals[k].weight for k in self.goal_of])
+
+    def closed(self, met: Met) -> Met:
+        """Return designs that miss points as near to them as closed loops and given drives let them come."""
+        missing = np.flatnonzero(met.cost >= SOLVED)
+        if not len(missing):
+            return met
+        near, n = self._stiff.search(met.u[missing], met.q[missing]), len(self.rows)
+        u, q = near.u, near.q
+        known = np.isfinite(self.timed)
+        q[:, known, self.of.entries[0]] = self.timed[known]
+        for _ in range(8):
+            by_q = self.slopes(u, q)[0][..., :n, :]
+            by_q[:, known, :, self.of.independent[0]] = 0.0
+            if self.anchored:
+                by_q[:, 0] = 0.0
+            move = np.linalg.pinv(by_q, rcond=1e-9) @ self.equations(u, q)[0][..., :n, None]
+            q = self.of.robot.moved(q, -np.clip(move[..., 0], -0.1, 0.1) * self.q_scale)
+        r, pins = self.equations(u, q)
+        found = Met(*(x.copy() for x in (met.u, met.q, met.miss, met.cost)))
+        cost = np.sqrt((r * r).sum(axis=(-1, -2)) + (pins * pins).sum(axis=-1))
+        found.u[missing], found.q[missing], found.miss[missing], found.cost[missing] = (
+            u,
+            q,
+            self._miss(r[..., n:]),
+            cost,
+        )
+        return found
+
+    @cached_property
+    def _stiff(self) -> PrecisionPoints:
+        """The same equations, where open loops and drives beside those given count much more than misses."""
+        other = copy(self)
+        other.gap_factor = STIFF * self.gap_factor
+        other.factor = np.where(np.array(self.used) < self.of.robot.nq, STIFF, 1.0) * self.factor
+        return other
 
     def _step(self, u: Array, q: Array, r: Array, near: Array, damping: Array) -> tuple[Array, Array]:
         """Return steps of designs and configurations; what is at a bound and would leave it stays."""
@@ -283,10 +325,10 @@ class PrecisionPoints:
         return r, slopes[..., :p] @ self.free.slope(u), slopes[..., p:], moved.q
 
     def met(self, u: Array, drives: Array) -> Met:
-        """Return one design at the points that its drives lead to."""
+        """Return one design at the points that its drives lead to, or those that are given."""
+        drives = np.where(np.isfinite(self.timed)[:, None], self.timed[:, None], drives)
         r, *_, q = self.driven(u, drives)
-        miss = np.sqrt((r**2).sum(axis=-1)) * self.free.size / np.sqrt([self.goals[k].weight for k in self.goal_of])
-        return Met(u, q, miss, np.asarray(np.sqrt((r * r).sum())))
+        return Met(u, q, self._miss(r), np.asarray(np.sqrt((r * r).sum())))
 
     def unwrapped(self, drives: Array) -> Array:
         """Return where drives are at the points, (N, n), without whole turns between them."""
@@ -306,11 +348,15 @@ class PrecisionPoints:
 
     def defects(self, met: Met) -> list[str]:
         """Return what is wrong with designs between the points, in words; empty where nothing is."""
+        gaps = np.abs(self.equations(met.u, met.q)[0][..., : len(self.rows)]).max(axis=-1, initial=0.0)
+        found = np.array([f"cannot be assembled at point {k + 1}" for k in np.argmax(gaps, axis=1)], dtype=object)
+        closes = ~(gaps >= SOLVED).any(axis=1)
+        found[closes] = ""
         if len(self.of.entries) != 1 or len(self.target) < 2:
-            return [""] * len(met.u)
+            return list(found)
         path, order = self._drive_path(met.q)
-        found = np.array(["meets the points in another order"] * len(met.u), dtype=object)
-        lanes = np.flatnonzero(order)
+        found[closes & ~order] = "meets the points in another order"
+        lanes = np.flatnonzero(closes & order)
         if len(lanes):
             reached = self._reached(met[lanes], path[lanes])
             found[lanes] = [

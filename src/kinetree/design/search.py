@@ -130,7 +130,7 @@ def _goals(given: Any) -> list[DesignGoal]:
 
 def _limit(given: Any) -> Limit:
     if isinstance(given, PointGoal):
-        return Limit(given)
+        return Limit(given, high=given.within)
     if not isinstance(given, Limit):
         raise OptionError(f"subject_to is goals with bounds, such as kt.design.Torque() <= 2.0, not {given!r}")
     return given
@@ -180,7 +180,8 @@ class DesignSearch:
         self.begin: Array | None = None
         fits = [x for x in (*goals, *(limit.goal for limit in limits)) if isinstance(x, PointGoal)]
         self.points = PrecisionPoints(of, fits, shortest) if fits else None
-        self.rows = [row for limit in limits for row in self._rows(limit)]
+        bounded = [Limit(goal, high=goal.within) for goal in goals if isinstance(goal, PointGoal)]
+        self.rows = [row for limit in (*limits, *bounded) for row in self._rows(limit)]
         self.moving = [goal for goal in goals if isinstance(goal, MotionGoal)]
         self.asked: list[MotionGoal] = [*self.moving, *(r.goal for r in self.rows if isinstance(r.goal, MotionGoal))]
         self.scales = np.ones(len(self.moving))
@@ -197,6 +198,8 @@ class DesignSearch:
                 found.append(LimitRow(goal, bound, sign, max(abs(bound), 1e-9)))
         if isinstance(goal, PointGoal) and any(row.sign > 0.0 for row in found):
             raise OptionError(f"{goal.label}: at least so far from its points? Give a limit at_most, or none")
+        if isinstance(goal, PointGoal) and not all(0.0 < row.bound < np.inf for row in found):
+            raise OptionError(f"{goal.label}: it may miss by a positive length, or without one by nothing")
         return found
 
     # ---------------------------------------------------------------- the whole search
@@ -285,8 +288,9 @@ class DesignSearch:
                     best = self._chosen(points, Met.joined(parts))
                     parts = [Met.joined(parts)]
                     bar.show(done, f"design: misses by {best.size:.3g} of its size")
-                    nothing_new = best.size < SOLVED and done > count >= 16 * FIRST_ROUND and len(best.others) == known
-                    good = best.size < SOLVED and not best.defect
+                    is_met = best.met is not None and bool(self._is_met(points, best.met))
+                    nothing_new = is_met and done > count >= 16 * FIRST_ROUND and len(best.others) == known
+                    good = is_met and not best.defect
                     if self.starts is None and (good or nothing_new or done >= enough):
                         break
                     count = min(4 * count, 1024, most - done)
@@ -307,21 +311,31 @@ class DesignSearch:
         order = np.argsort(met.cost)
         met = met[order[np.isfinite(met.cost[order])]]
         solved = int((met.cost < SOLVED).sum())
-        distinct = self._distinct(met.u[: max(solved, 8)])
-        met = met[distinct]
-        wrong = points.defects(met)
+        met = met[self._distinct(met.u[: max(solved, 8)])]
+        if not solved or self._allowed(points).any():
+            met = points.closed(met)
+            met = met[self._distinct(met.u)]
+        wrong, is_met = points.defects(met), self._is_met(points, met)
         uneven = points.uneven(met.u)
         rank = sorted(range(len(wrong)), key=lambda k: (
-            met.cost[k] >= SOLVED, bool(wrong[k]), uneven[k] if met.cost[k] < SOLVED else met.cost[k]
+            not is_met[k], bool(wrong[k]), met.cost[k] >= SOLVED, uneven[k] if met.cost[k] < SOLVED else met.cost[k]
         ))  # fmt: skip
-        if not solved and any(
-            not w for w in wrong
-        ):  # what cannot be met at all is at least met by something that works
-            near = [k for k in rank if met.cost[k] < 1.5 * met.cost[rank[0]] + SOLVED]
-            rank = sorted(rank, key=lambda k: (k not in near, bool(wrong[k]), met.cost[k]))
+        if not is_met.any():  # what cannot be met at all is at least met by something that works
+            least = met.cost.min()
+            rank = sorted(rank, key=lambda k: (met.cost[k] >= 1.5 * least + SOLVED, bool(wrong[k]), met.cost[k]))
         first = rank[0]
-        others = [(met[k], wrong[k]) for k in rank[1:] if met.cost[k] < SOLVED]
+        others = [(met[k], wrong[k]) for k in rank[1:] if is_met[k]]
         return BestSoFar(met.u[first], float(met.cost[first]), met[first], others, wrong[first])
+
+    def _allowed(self, points: PrecisionPoints) -> Array:
+        """Return by how much each point may be missed, (N,), in meters."""
+        bounds = {id(row.goal): row.bound * (points.free.size if row.goal.unit == "rad" else 1.0) for row in self.rows}
+        return np.array([bounds.get(id(points.goals[k]), 0.0) for k in points.goal_of])
+
+    def _is_met(self, points: PrecisionPoints, met: Met) -> Array:
+        """Return which designs meet all points, or come as near as is allowed."""
+        allowed = np.maximum(self._allowed(points), SOLVED * points.free.size)
+        return np.asarray((met.cost < SOLVED) | (met.miss <= allowed).all(axis=-1))
 
     def _distinct(self, u: Array) -> list[int]:
         found: list[int] = []
@@ -371,6 +385,7 @@ class DesignSearch:
             found.u, at, found.size = self._descended(there, at, SHARP[1:])
             if self.points is not None and at is not None:
                 found.met = self.points.met(found.u, at)
+                found.defect = self.points.defects(found.met[None])[0]
         return found
 
     def _merit(self, values: Array) -> Array:
