@@ -189,6 +189,97 @@ def test_ties_groups_and_names_of_ones_own(drawn):
     assert free.slope(np.array([0.5, 1.5]))[list(numbers).index("C.x"), 0] == pytest.approx(3.0)
 
 
+MM = {"O": (0, 0), "C": (250, 0), "A": (0, 40), "B": (250, 60)}
+
+
+def in_mm(points=MM, **options):
+    bars = {"crank": "O A", "rod": "A B", "lever": "B C"}
+    return linkage(points, bars, ground="O C", motor="O", units="mm", width=15, thickness=3, density=7850, **options)
+
+
+@pytest.mark.parametrize("bounds", [(50, 70), ("50 mm", "70 mm"), ("5 cm", "0.07 m")])
+def test_names_of_ones_own_are_in_the_unit_of_the_drawing(bounds):
+    tied = {"r": bounds, "B.y": "= r", "A.y": "= 0.6 * r", "C.x": "= sqrt(r ** 2 + B.x * B.x) - 10"}
+    free = FreeNumbers(in_mm(), tied)
+    assert free.units == ("m",)
+    np.testing.assert_allclose([free.low[0], free.high[0]], [0.05, 0.07])
+    values = dict(zip((p.key for p in free.places), free.values(np.array([0.06])), strict=True))
+    assert values == pytest.approx({"B.y": 0.06, "A.y": 0.036, "C.x": np.hypot(0.06, 0.25) - 0.01})
+    found = design(in_mm(), {"r": bounds, "B.y": "= r", "A.y": "= 0.6 * r"}, design.TransmissionAngle("B"), starts=4)
+    assert "nan" not in str(found)
+    y = found.table[0].after
+    assert found.table[0].unit == "mm"
+    assert found.goals[0].after == pytest.approx(_least_angle(0.6 * y, np.hypot(250, 0.4 * y), y, 250), rel=1e-6)
+
+
+def test_names_of_ones_own_may_be_angles_and_factors():
+    polar = in_mm(MM | {"A": {"O": 40, "angle": "100 deg"}})
+    free = FreeNumbers(polar, {"a": ("80 deg", "120 deg"), "r": (30, 50), "k": (0.5, 2), "A.O": "= r", "A.angle": "= a",
+                               "B.x": "= 250 + r * cos(a)", "B.y": "= k * C.x / 5"})  # fmt: skip
+    assert free.units == ("rad", "m", "")
+    values = dict(zip((p.key for p in free.places), free.values(np.array([2.0, 0.04, 1.5])), strict=True))
+    assert values == pytest.approx({"A.O": 0.04, "A.angle": 2, "B.x": 0.25 + 0.04 * np.cos(2.0), "B.y": 0.075})
+    both = {"B.y": "= r", "lever.mass": "= 0.01 * r"}
+    with pytest.raises(kt.OptionError, match="different kinds are tied to it, in kg and in m"):
+        FreeNumbers(_with_masses(), {"r": (50, 70), **both})
+    free = FreeNumbers(_with_masses(), {"r": ("50 mm", "70 mm"), **both})
+    np.testing.assert_allclose(sorted(free.values(np.array([0.06]))), [0.06, 0.6])
+
+
+def _with_masses():
+    bars = {"crank": "O A", "rod": "A B", "lever": {"points": "B C", "mass": 1}}
+    return linkage(MM, bars, ground="O C", motor="O", units="mm")
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [({"r": ("50 m", "70 m"), "A.y": "= 0.6 * r"}, "'A.y', which is tied by '= 0.6 . r': .* another unit"),
+     ({"r": (0.05, 0.07), "A.y": "= r"}, "another unit"), ({"r": None, "A.y": "= r"}, "needs bounds"),
+     ({"r": 5, "A.y": "= r"}, "needs bounds"), ({"r": ("50 kg", "70 kg"), "A.y": "= r"}, "'50 kg' is no number in m")],
+)  # fmt: skip
+def test_bounds_of_ones_own_names_that_do_not_fit(free, said):
+    with pytest.raises(kt.OptionError, match=said):
+        FreeNumbers(in_mm(), free)
+
+
+def test_designs_that_do_not_close_are_said():
+    free = FreeNumbers(in_mm(MM | {"B": {"A": 245, "C": 60, "side": "above"}}), {"r": (20, 70), "B.C": "= r"})
+    free.built(np.array([0.06]))
+    with pytest.raises(kt.OptionError, match="does not close with these numbers: nothing is at 'B'"):
+        free.built(np.array([0.001]))
+
+
+def _least_angle(a, b, c, d):
+    """Return the least transmission angle of a crank-rocker, by the law of cosines at the ends of its range."""
+    angles = [np.arccos((b * b + c * c - (d + s * a) ** 2) / (2 * b * c)) for s in (1, -1)]
+    return min(min(x, np.pi - x) for x in angles)
+
+
+@pytest.mark.parametrize("motion", [None, ("-100 deg", "300 deg")])
+def test_least_transmission_angle_is_that_between_samples(motion):
+    robot = in_mm(MM | {"A": (-8.21812, 0.353458), "B": (241.301, -6.3099)})
+    limit = design.TransmissionAngle("B") >= "37.5 deg"
+    found = design(robot, {"A.x": 1e-6}, design.TransmissionAngle("B"), [limit], motion=motion, starts=1, samples=40)
+    a, b, c = np.hypot(8.21812, 0.353458), np.hypot(249.51912, 6.663358), np.hypot(8.699, 6.3099)
+    for row in found.goals:
+        assert row.before == pytest.approx(_least_angle(a, b, c, 250), rel=1e-6)
+    tight = design(robot, {"A.x": 1e-6}, design.Torque(), design.TransmissionAngle("B") >= "37.5 deg", starts=1)
+    assert not tight.solved
+
+
+def test_peaks_are_those_between_samples():
+    """Of a mass on a parallelogram's crank at constant speed: its weight's torque."""
+    robot = linkage(
+        {"O": (0, 0), "C": (1, 0), "A": (0.11, 0.4), "B": (1.11, 0.4)}, {"one": "O A", "link": "A B", "two": "C B"},
+        ground="O C", motor="O", masses={"A": 2.0}, gravity=(0, -9.81),
+    )  # fmt: skip
+    numbers, length = FreeNumbers(robot, {"A.mass": (1, 3)}), np.hypot(0.11, 0.4)
+    problem = DesignProblem(robot, numbers, (-2.0, -1.0), 5.0, 9, 1)
+    value = problem.evaluate(numbers.start[None], [design.Torque()], None).values[0, 0]
+    angle = np.arctan2(0.4, 0.11) + np.linspace(-2.0, -1.0, 100_001)
+    assert value == pytest.approx(np.abs(2.0 * 9.81 * length * np.cos(angle)).max(), rel=1e-6)
+
+
 @pytest.fixture(scope="module")
 def five_bar():
     links = {"one": "O A", "two": "C B", "three": "A P", "four": "B P"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,14 @@ class FreeNumbers:
         self.numbers = {name: self._number(name, name in used) for name in (*own, *self.ties)}
         self.variables = [name for name in own if self.numbers[name] is None]
         self.names = tuple(own)
-        self.units = tuple(self._unit(name) for name in own)
+        self._units: dict[str, str] = {}
+        self.units = tuple(self._unit(name, entries[name]) for name in own)
         if not own:
             raise OptionError("free names no number that may change: give at least one, such as free={'A.x': (10, 60)}")
         self._read_places()
         self.start = np.array([self._own(name) for name in own])
         self.low, self.high = np.array([self._bounds(name, entries[name]) for name in own]).T
+        self._refuse_tied()
         self._start_of_variables()
 
     # ---------------------------------------------------------------- reading
@@ -144,27 +146,62 @@ class FreeNumbers:
     def _own(self, name: str) -> float:
         return float(self.fixed[self.columns[name]]) if name in self.columns else np.nan
 
-    def _unit(self, name: str) -> str:
-        number = self.numbers[name]
+    def _unit(self, name: str, given: Any = None) -> str:
+        """Return the SI unit of a number; that of a name of one's own follows from what is tied to it, and is kept."""
+        if name in self._units:
+            return self._units[name]
+        number = self.numbers[name] if name in self.numbers else self._number(name, False)
         if number is None:
-            return ""
+            self._units[name] = self._own_unit(name, given)
+            return self._units[name]
         place, _ = number
         if place.table == DRAWING:
             return str(self.drawn.unit_of(place.key)) if self.drawn else "m"
         known = {"mass": "kg", "inertia": "kg m^2", "rpy": "rad", "stiffness": "N/m", "rest": "m"}
         return "m" if place.key in ("position", "seat", "com") else known.get(place.key, "")
 
+    def _own_unit(self, name: str, given: Any) -> str:
+        """Return the unit of a name that only ties use; empty where they do not tell."""
+
+        def known(other: str) -> str | None:
+            return None if other in self.numbers and self.numbers[other] is None else self._unit(other)
+
+        found = {u for tie in self.ties.values() for n, u in tie.kinds(self._unit(tie.what), known) if n == name}
+        kinds = sorted(found - {None})  # type: ignore[type-var]
+        if len(kinds) == 1:
+            return str(kinds[0])
+        texts = [x for x in (given if isinstance(given, (list, tuple)) else [given]) if isinstance(x, str)]
+        for unit in ("m", "rad", "kg", "N/m") if texts else ():
+            try:
+                if not any(isinstance(in_si(x, unit, name), str) for x in texts):
+                    return unit
+            except OptionError:
+                continue
+        if "m" in kinds and self._factor("m") != 1.0:
+            said = " and ".join(f"in {kind}" if kind else "without unit" for kind in kinds)
+            raise OptionError(
+                f"free number {name!r}: numbers of different kinds are tied to it, {said}: give its bounds with units, "
+                "such as ('20 mm', '60 mm')"
+            )
+        return ""
+
+    def _factor(self, unit: str) -> float:
+        """Return what plain numbers are multiplied by: lengths, also those in formulas, are in the drawing's unit."""
+        return LENGTHS[self.drawn.units] if unit == "m" and self.drawn else 1.0
+
     def in_si(self, value: Any, unit: str, what: str) -> float:
         """Return a number in SI; plain lengths are in the unit of the drawing."""
-        plain = not isinstance(value, str)
         try:
-            found = float(in_si(value, unit or "1", what))
+            read = in_si(value, unit or "1", what)
+            found = float(read)
         except (TypeError, ValueError):
             raise OptionError(f"{what}: {value!r} is no number" + (f" in {unit}" if unit else "")) from None
-        return found * (LENGTHS[self.drawn.units] if plain and unit == "m" and self.drawn else 1.0)
+        return found * (self._factor(unit) if read is value else 1.0)
 
     def _bounds(self, name: str, given: Any) -> tuple[float, float]:
         unit, own = self.units[self.names.index(name)], self._own(name)
+        if np.isnan(own) and (given is None or isinstance(given, (int, float, str))):
+            raise OptionError(f"free number {name!r} needs bounds: free={{{name!r}: (low, high)}}")
         if given is None:
             return self._usual(name, unit, own)
         if isinstance(given, (int, float, str)):
@@ -180,11 +217,25 @@ class FreeNumbers:
         if not low < high or not np.isfinite([low, high]).all():
             raise OptionError(f"free number {name!r}: from {low:g} to {high:g} {unit} there is nothing to choose")
         if unit == "m" and np.isfinite(own):
-            usual = max(abs(own), self.size)
-            refuse_other_unit(max(abs(low), abs(high)), usual, f"bounds of {name!r}")
-            if low * high > 0.0 and min(abs(low), abs(high)) > usual:
-                refuse_other_unit(min(abs(low), abs(high)), usual, f"bounds of {name!r}", 5.0)
+            self._refuse_lengths(low, high, own, f"bounds of {name!r}")
         return low, high
+
+    def _refuse_lengths(self, low: float, high: float, own: float, what: str, least: float = 0.0) -> None:
+        """Refuse a length between bounds that were meant in another unit."""
+        usual, (near, far) = max(abs(own), self.size), sorted((abs(low), abs(high)))
+        refuse_other_unit(max(far, least), usual, what)
+        if low * high > 0.0 and near > usual:
+            refuse_other_unit(near, usual, what, 5.0)
+
+    def _refuse_tied(self) -> None:
+        """Refuse lengths that are tied to numbers whose bounds were meant in another unit."""
+        low, high = self.values(self.low), self.values(self.high)
+        for name, tie in self.ties.items():
+            k = self.columns[name]
+            if self._unit(name) == "m" and np.isfinite([low[k], high[k]]).all():
+                least = 0.0 if set(tie.names) & {*self.variables} else self.size  # others may cancel
+                what = f"{name!r}, which is tied by '= {tie.text}'"
+                self._refuse_lengths(float(low[k]), float(high[k]), float(self.fixed[k]), what, least)
 
     def _usual(self, name: str, unit: str, own: float) -> tuple[float, float]:
         """Return bounds where none are given."""
@@ -216,7 +267,8 @@ class FreeNumbers:
         found = np.broadcast_to(self.fixed, (*u.shape[:-1], len(self.fixed))).astype(u.dtype)
         known: dict[str, Any] = {name: u[..., k] for k, name in enumerate(self.names)}
         for name, tie in self.ties.items():
-            known[name] = tie({other: self._known_value(other, known, tie.what) for other in tie.names})
+            given = {n: self._known_value(n, known, tie.what) / self._factor(self._unit(n)) for n in tie.names}
+            known[name] = tie(given) * self._factor(self._unit(name))
         for name, column in self.columns.items():
             found[..., column] = known[name]
         return found
@@ -246,8 +298,12 @@ class FreeNumbers:
         x = self.values(u)
         if self.drawn and all(place.table == DRAWING for place in self.places):
             changed = {place.key: float(x[self.given.slice_of(place)][0]) for place in self.places}
-            own = self.robot.evaluator
-            return make(self.drawn.with_numbers(changed).model(), backend=own.backend, cpu=own.cpu)
+            own, drawing = self.robot.evaluator, self.drawn.with_numbers(changed)
+            with np.errstate(invalid="ignore"):
+                lost = [name for name, at in drawing.positions().items() if not np.isfinite(at).all()]
+            if lost:
+                raise OptionError(f"the drawing does not close with these numbers: nothing is at {lost[0]!r}")
+            return make(drawing.model(), backend=own.backend, cpu=own.cpu)
         tables: dict[str, Any] = {}
         if self.drawn and any(place.table == DRAWING for place in self.places):
             raise OptionError(
@@ -287,7 +343,7 @@ def _is_tie(given: Any) -> bool:
 
 
 class NumberTie:
-    """A number that follows from others: ``= -0.5 * r``, ``= r * cos(a) + 0.1``.
+    """A number that follows from others: ``= -0.5 * r``, ``= r * cos(a) + 0.1``, with lengths in the drawing's unit.
 
     Parameters
     ----------
@@ -343,3 +399,43 @@ class NumberTie:
         raise OptionError(
             f"free number {self.what!r}: '= {self.text}' may have + - * / **, sin, cos, tan and sqrt only"
         )
+
+    def kinds(self, unit: str, known: Callable[[str], str | None]) -> list[tuple[str, str | None]]:
+        """Return its names, and in which unit each must be for a number in a unit; None where that is not told."""
+        return self._kinds(self.tree, unit, lambda node: self._unit_of(node, known))
+
+    def _kinds(self, node: ast.expr, unit: str | None, of: Callable[[ast.expr], str | None]) -> list[Any]:
+        match node:
+            case ast.Name(id=name) if name[1:].isdigit():
+                return [(self.names[int(name[1:])], unit)]
+            case ast.UnaryOp(operand=one):
+                return self._kinds(one, unit, of)
+            case ast.Call(func=ast.Name(id=name), args=[one]):
+                return self._kinds(one, None if name == "sqrt" else "rad", of)
+            case ast.BinOp(left=left, op=op, right=right):
+                a, b = None, None
+                if isinstance(op, (ast.Add, ast.Sub)):
+                    a, b = unit, unit
+                elif isinstance(op, (ast.Mult, ast.Div)) and unit is not None:
+                    a = unit if of(right) == "" else "" if of(right) == unit and isinstance(op, ast.Mult) else None
+                    b = "" if of(left) == unit else unit if of(left) == "" and isinstance(op, ast.Mult) else None
+                return self._kinds(left, a, of) + self._kinds(right, b, of)
+        return []
+
+    def _unit_of(self, node: ast.expr, known: Callable[[str], str | None]) -> str | None:
+        """Return the unit of a part; None where a name has none yet, or where it is a product of units."""
+        match node:
+            case ast.Name(id=name) if name[1:].isdigit():
+                return known(self.names[int(name[1:])])
+            case ast.UnaryOp(operand=one):
+                return self._unit_of(one, known)
+            case ast.Call(func=ast.Name(id="sqrt"), args=[one]):
+                return "" if self._unit_of(one, known) == "" else None
+            case ast.BinOp(left=left, op=op, right=right):
+                a, b = self._unit_of(left, known), self._unit_of(right, known)
+                if isinstance(op, (ast.Add, ast.Sub)):
+                    return a or b
+                if isinstance(op, ast.Div) and a == b and a:
+                    return ""
+                return a if b == "" and (a == "" or not isinstance(op, ast.Pow)) else b if a == "" else None
+        return ""

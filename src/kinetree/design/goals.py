@@ -113,6 +113,31 @@ def extreme(s: Array, sharp: float | None, sign: float = 1.0) -> tuple[Array, Ar
     return sign * (top + scale * np.log(total))[..., 0], weights
 
 
+def peak(s: Array, of: DesignProblem, sharp: float | None, sign: float = 1.0) -> tuple[Array, Array]:
+    """Return maxima, or minima for sign -1, over a motion, and their slopes: true ones are found between samples.
+
+    They are those of parabolas through three samples, where such follow one another smoothly.
+    """
+    wraps = of.motion.wraps
+    if sharp is not None or wraps is None or s.shape[-1] < 5:
+        return extreme(s, sharp, sign)
+    top = sign * s
+    ahead, behind = np.roll(top, -1, axis=-1), np.roll(top, 1, axis=-1)
+    rise, bend = ahead - behind, 2.0 * top - ahead - behind
+    if not wraps:
+        bend[..., [0, -1]] = bend[..., [1, -2]]
+    uneven = np.maximum(*(np.abs(np.roll(bend, k, axis=-1) - bend) for k in (1, -1)))
+    smooth = (bend > 0.0) & (np.abs(rise) <= 1.01 * bend) & (uneven < 0.5 * bend)
+    if not wraps:
+        smooth[..., [0, -1]] = False
+    part = np.where(smooth, rise, 0.0) / np.where(smooth, bend, 1.0) / 4.0
+    at = (top + part * rise / 2.0).argmax(axis=-1)[..., None]
+    part, weights = np.take_along_axis(part, at, axis=-1), np.zeros_like(top)
+    for k, weight in ((-1, 2.0 * part**2 - part), (0, 1.0 - 4.0 * part**2), (1, 2.0 * part**2 + part)):
+        np.put_along_axis(weights, (at + k) % top.shape[-1], weight, axis=-1)
+    return (weights * s).sum(axis=-1), weights
+
+
 def _length(x: Array) -> tuple[Array, Array]:
     """Return lengths of vectors, and unit vectors."""
     size = np.sqrt((x * x).sum(axis=-1))
@@ -124,7 +149,7 @@ def reduced(kind: str, s: Array, of: DesignProblem, sharp: float | None) -> tupl
     if kind not in KINDS:
         raise UnknownNameError("kind of a goal", kind, KINDS)
     if kind == "peak":
-        return extreme(s, sharp)
+        return peak(s, of, sharp)
     share = of.motion.shares
     if kind == "mean":
         return (share * s).sum(axis=-1), np.broadcast_to(share, s.shape)
@@ -287,7 +312,7 @@ class TransmissionAngle(MotionGoal):
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         folded = np.minimum(x[..., 0], np.pi - x[..., 0])
-        value, share = extreme(folded, sharp, -1.0)
+        value, share = peak(folded, of, sharp, -1.0)
         return value, (share * np.where(x[..., 0] < np.pi / 2, 1.0, -1.0))[..., None]
 
 
@@ -314,7 +339,7 @@ class Swing(MotionGoal):
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
         k, slopes = of.model.joint(self.joint).q_slice.start, np.zeros_like(x)
-        (high, up), (low, down) = (extreme(x[..., k], sharp, sign) for sign in (1.0, -1.0))
+        (high, up), (low, down) = (peak(x[..., k], of, sharp, sign) for sign in (1.0, -1.0))
         slopes[..., k] = up - down
         return high - low, slopes
 
@@ -391,7 +416,7 @@ class ConditionNumber(MotionGoal):
         matrix = x.reshape(*x.shape[:-2], -1, n, 3)  # rows are drives
         u, s, v = np.linalg.svd(matrix, full_matrices=False)
         low = np.maximum(s[..., -1], TINY)
-        value, share = extreme(s[..., 0] / low, sharp)
+        value, share = peak(s[..., 0] / low, of, sharp)
         top, bottom = (u[..., :, k, None] * v[..., None, k, :] for k in (0, n - 1))
         slope = top / low[..., None, None] - (s[..., 0] / low**2)[..., None, None] * bottom
         return value, (share[..., None, None] * slope).reshape(x.shape)

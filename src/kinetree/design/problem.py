@@ -27,6 +27,9 @@ from .planar import PlanarMechanism
 NEWTON_STEPS = 12
 """Steps from the drives of another design to those that lead a tool as wanted."""
 
+TIMES_FINER, MOST_SAMPLES, FEW = 2, 5000, 16
+"""How often true numbers of a few designs get four times the samples, always as often: so they can be compared."""
+
 
 @dataclass(frozen=True, eq=False)
 class DrivenSamples:
@@ -45,6 +48,8 @@ class DrivenSamples:
     shares: Array
     duration: float
     said: str
+    wraps: bool | None = None
+    """Whether the last sample is followed by the first; None where nothing is told of what is between samples."""
     tool: Array | None = None
     """Where the tool is, its velocity and its acceleration, (T, 3, n), if drives follow from that in each design."""
 
@@ -120,7 +125,7 @@ class DesignProblem:
                 )
             angle = begin + np.linspace(0.0, 2 * np.pi, count, endpoint=False)[:, None]
             made = np.stack([angle, np.full_like(angle, self._speed), np.zeros_like(angle)], axis=1)
-            return DrivenSamples(made, np.full(count, 1.0 / count), 2 * np.pi / abs(self._speed), "a turn")
+            return DrivenSamples(made, np.full(count, 1.0 / count), 2 * np.pi / abs(self._speed), "a turn", True)
         if isinstance(given, LedPoint):
             return self._of_tool(given)
         if isinstance(given, Trajectory):
@@ -129,13 +134,14 @@ class DesignProblem:
             parts = [np.asarray(x) for x in given.states(times)]
             if parts[0].shape[-1] == self.robot.nq and self.robot.nq != n:
                 parts = [parts[0][:, self.entries], *(x[:, list(self.independent)] for x in parts[1:])]
-            return self._sampled(times, parts)
+            return replace(self._sampled(times, parts), wraps=False)
         if isinstance(given, Sequence) and len(given) == 2 and n == 1:
             unit = "rad" if self.drive_hinge else "m"
             low, high = (self.free.in_si(x, unit, "motion") for x in given)
             way = np.linspace(low, high, count)[:, None]
             rate = np.full_like(way, self._speed * np.sign(high - low))
-            return self._sampled(np.linspace(0.0, abs(high - low) / abs(self._speed), count), [way, rate, 0.0 * way])
+            times = np.linspace(0.0, abs(high - low) / abs(self._speed), count)
+            return replace(self._sampled(times, [way, rate, 0.0 * way]), wraps=False)
         if isinstance(given, Sequence) and len(given) in (3, 4):
             parts = [self._by_name(x) for x in given[-3:]]
             t = np.asarray(given[0], dtype=float) if len(given) == 4 else np.linspace(0.0, 1.0, len(parts[0]))
@@ -161,7 +167,7 @@ class DesignProblem:
             raise OptionError(f"{self.robot.name!r} as drawn does not reach all positions of {given.point!r}")
         self._last_drives = drives[None, :, 0]
         made = self._sampled(even, [drives[:, k] for k in range(3)])
-        return replace(made, said=f"the motion of {given.point}", tool=tool)
+        return replace(made, said=f"the motion of {given.point}", wraps=False, tool=tool)
 
     @cached_property
     def tool_axes(self) -> Array:
@@ -276,8 +282,24 @@ class DesignProblem:
     def evaluate(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
         """Return numbers of the motions of designs (L, n); NaN where a design cannot follow.
 
-        The last number is how far each stays from dead points, a squared sine.
+        The last number is how far each stays from dead points, a squared sine.  True numbers, without ``sharp``, are
+        those of a motion that is sampled more finely, unless samples are all that is given or designs are many, to
+        choose from.
         """
+        finer: DesignProblem = self
+        for _ in range(TIMES_FINER if sharp is None and len(u) <= FEW else 0):
+            finer = finer._finer or finer
+        return finer._evaluated(u, goals, sharp)
+
+    @cached_property
+    def _finer(self) -> DesignProblem | None:
+        """The same with four times as many samples of the motion; None where that cannot be, or need not."""
+        if self.motion.wraps is None or 4 * self._samples > MOST_SAMPLES:
+            return None
+        return DesignProblem(self.robot, self.free, self._given_motion, self._speed, 4 * self._samples, self.threads)
+
+    def _evaluated(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
+        """Return numbers of the motions as sampled."""
         every = [*goals, QUALITY]
         values, follows, parts = np.full((len(u), len(every)), np.nan), np.ones(len(u), dtype=bool), []
         for given, which in self._groups(every):
