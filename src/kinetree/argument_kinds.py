@@ -226,13 +226,13 @@ def _words(hint: Any) -> str:
     return WORDS.get(name, f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}") + several + within
 
 
-def entered_users_code(trace: TracebackType | None) -> bool:
-    """Return whether an exception passed through a user's function: a controller, a law, a sweep's lambda."""
+def entered_users_code(trace: TracebackType | None, own: tuple[str, ...]) -> bool:
+    """Return whether an exception left our packages for a user's function: a controller, a law, a sweep's lambda."""
     while trace is not None:
         package = _package(str(trace.tb_frame.f_globals.get("__name__")))
         file = getattr(sys.modules.get(package), "__file__", None) or ""
         installed = package != "__main__" and file.startswith(os.path.dirname(os.path.dirname(np.__file__)))
-        if not installed and package not in (_package(__name__), "kinetree_gallery", *sys.stdlib_module_names):
+        if not installed and package not in (*own, *sys.stdlib_module_names):
             return True
         trace = trace.tb_next
     return False

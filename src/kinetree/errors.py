@@ -540,7 +540,7 @@ def _why_refused(
         return None
     from .argument_kinds import entered_users_code, wrong_kind
 
-    said = None if entered_users_code(inside) else wrong_kind(function, args, named, problem, shown)
+    said = None if entered_users_code(inside, _OWN_PACKAGES) else wrong_kind(function, args, named, problem, shown)
     return None if said is None else OptionError(f"{name}(): {said}")
 
 
