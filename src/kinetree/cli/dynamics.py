@@ -16,7 +16,7 @@ from rich.table import Table
 from ..errors import OptionError
 from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
-from ..spatial.arrays import Array
+from ..spatial.arrays import Array, time_shares
 from .shared import GivenRobot, Json, Separate, Units, complete_joint, make_console, note, print_json, takes_robot
 from .values import read_values
 
@@ -229,11 +229,10 @@ def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
 
 
 def _shares(time: Array | None, count: int) -> Array:
-    """Return the share of the time that each row stands for, by the trapezoidal rule; equal ones without times."""
+    """Return the share of the time that each row stands for; equal ones without times."""
     if time is None or count < 2 or not np.all(np.diff(time) >= 0.0) or time[-1] == time[0]:
         return np.full(count, 1.0 / max(count, 1))
-    steps = np.diff(time)
-    return np.asarray((np.append(steps, 0.0) + np.append(0.0, steps)) / (2.0 * (time[-1] - time[0])))
+    return time_shares(time)
 
 
 def _table(lines: list[dict[str, Any]], units: ShownUnits) -> Table:

@@ -19,7 +19,7 @@ from ..model.joints import Continuous, Revolute
 from ..motion.trajectory import Trajectory, span_of
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from ..spatial.arrays import Array, time_shares
 from .free_numbers import FreeNumbers, refuse_other_unit
 from .goals import MotionGoal, extreme
 from .planar import PlanarMechanism
@@ -211,8 +211,7 @@ class DesignProblem:
         if any(x.shape != (len(times), n) for x in parts) or len(times) < 2:
             shapes = ", ".join(str(x.shape) for x in parts)
             raise ShapeError(f"a motion has samples (T, {n}) of q, v and a at T times, two or more; got {shapes}")
-        shares = np.convolve(np.diff(times), [0.5, 0.5], mode="full") if len(times) > 1 else np.ones(1)
-        return DrivenSamples(np.stack(parts, axis=1), shares / shares.sum(), float(times[-1] - times[0]), "the motion")
+        return DrivenSamples(np.stack(parts, axis=1), time_shares(times), float(times[-1] - times[0]), "the motion")
 
     # ---------------------------------------------------------------- words of goals
 

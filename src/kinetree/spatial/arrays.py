@@ -167,3 +167,9 @@ def aligned_zeros(shape: Shape, dtype: Any) -> np.ndarray:
     memory = np.zeros(size + LINE, dtype=np.uint8)
     first = -memory.__array_interface__["data"][0] % LINE
     return memory[first : first + size].view(dtype).reshape(shape)
+
+
+def time_shares(times: Array) -> Array:
+    """Return the share of the whole time that each of several samples stands for, by the trapezoidal rule."""
+    shares = np.convolve(np.diff(times), [0.5, 0.5], mode="full") if len(times) > 1 else np.ones(1)
+    return np.asarray(shares / shares.sum())
