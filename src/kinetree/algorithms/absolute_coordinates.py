@@ -1,11 +1,11 @@
 """The three recursions with every quantity in the world's frame (Featherstone eq. 4.6-4.10, 5.7-5.9, 6.46-6.55).
 
 Axes and inertias are brought to the world's frame first, s_i = 0X_i s'_i and I_i = 0X_i I'_i iX_0 (Featherstone section
-4.3).  After that, nothing that passes between bodies is transformed: what :mod:`.newton_euler`, :mod:`.composite_body`
-and :mod:`.articulated_body` pass from frame to frame in link coordinates is a sum here.
+4.3).  After that, no transforms between bodies are needed: where :mod:`.newton_euler`, :mod:`.composite_body` and
+:mod:`.articulated_body` transform quantities from frame to frame, they are simply added here.
 
-All moments are taken about the world's origin, so a robot that is far away from it loses digits: at a distance d, some
-(d / size)^2 roundings.  Link coordinates have no such distinguished point.
+All moments are taken about the world's origin, so digits are lost if the robot is far away from it: at a distance d,
+rounding errors grow by about (d / size)^2. Link coordinates have no such special point.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def moving(
 
     def step(link: Link, parent: Twist, p: SeenFromWorld, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
         joint = combine(p.axes, v)
-        # Featherstone has v_i x s_i v: v_i = v_parent + s_i v, whose second part crossed with itself is zero
+        # Featherstone has v_i x s_i v; v_i = v_parent + s_i v, and the cross product of the second part with itself is
+        # zero
         acceleration = parent.acceleration + parent.velocity.cross(joint)
         bias = bias_motion(link, q, v)
         if bias is not None:
@@ -151,7 +152,7 @@ def by_mass_matrix(
 ) -> list[Scalar]:
     """Return joint accelerations; the bias force and the matrix share axes and inertias (Featherstone section 5.4).
 
-    Springs are not included: ``tau`` is what they leave for the bodies.
+    Springs are not included: ``tau`` is the joint force that remains after the springs are held.
     """
     bodies = seen_from_world(tree, q)
     own = each(tree, required, bodies, moving(tree, bodies, q, v, None, gravity), wrenches or nothing(tree))

@@ -1,7 +1,7 @@
-"""What acts on a robot, and the questions that a simulation asks of it.
+"""Elements that act on a robot, and the interface through which a simulation uses them.
 
 Controllers, motors, springs, ground, stops and the friction of joints are all elements.  The law of an element is
-written over any scalar, so it runs on numbers, on batches and as machine code together with the robot.
+written for any scalar, so it runs on numbers, on batches, and as machine code together with the robot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .giving_way import GivingWay, impedance_of
 Scalars = Sequence[Scalar]
 
 Loads = list[Force | None]
-"""Forces on the bodies, each in the coordinates of its body, at its origin."""
+"""Forces on the bodies, each in the coordinates of its body and at the body's origin."""
 
 Pushing = tuple[Loads | None, list[Scalar] | None, list[Scalar]]
 """What an element does: forces on bodies, forces on joints, and the rates of its states."""
@@ -34,8 +34,8 @@ def sum_of_loads(a: Loads, b: Loads) -> Loads:
 class ActingElement:
     """Base of everything that acts on a robot.
 
-    A new element defines what it does (:meth:`loads`) and overrides those of the other methods that concern it; here
-    they all return neutral answers.
+    A new element defines its forces (:meth:`loads`) and overrides the other methods as needed; the defaults here are
+    neutral.
     """
 
     STANDS_ON: ClassVar[bool] = False
@@ -45,10 +45,10 @@ class ActingElement:
     """Whether it keeps joints within their ranges."""
 
     IN_MACHINE_CODE: ClassVar[bool] = True
-    """Whether its law becomes part of machine code; otherwise it is a Python function that is called outside of it."""
+    """Whether its law becomes part of the machine code; otherwise it is called as a Python function."""
 
     GIVES_BACK: ClassVar[bool] = False
-    """Whether it does no more work than was stored in it, so that a simulation in which it does is wrong."""
+    """Whether it never gives back more energy than was stored in it, so that a simulation in which it does is wrong."""
 
     # ------------------------------------------------------------------ what it does
 
@@ -57,7 +57,7 @@ class ActingElement:
         raise NotImplementedError(f"{self.kind} does not define how it acts")
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the energy that is stored in it and can be given back."""
+        """Return the stored energy that it can give back."""
         return 0.0
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
@@ -66,14 +66,14 @@ class ActingElement:
         return energy.power(tree, q, v, on_joints or [0.0] * tree.nv, on_bodies or [None] * len(tree.bodies))
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return its stiffness and damping, for steps that are implicit in it.
+        """Return its stiffness and damping, for integration steps that treat it implicitly.
 
         Returns
         -------
         stiffness, damping : list
             Per freedom.
         along : list
-            Lengths and lines that several freedoms change, with stiffness and damping along them; see
+            Lengths and lines that depend on several freedoms, with the stiffness and damping along them; see
             :mod:`kinetree.algorithms.giving_way`.
         """
         return impedance_of(tree, [])
@@ -85,11 +85,11 @@ class ActingElement:
         return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Return the numbers that may vary over a batch, each (..., n)."""
+        """Return the parameters that may vary over a batch, each (..., n)."""
         return {}
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Self:
-        """Return the same element with other numbers, of any scalar."""
+        """Return the same element with other values of its parameters, of any scalar type."""
         return self
 
     # ------------------------------------------------------------------ over time
@@ -130,7 +130,7 @@ class Adapted(ActingElement):
     Parameters
     ----------
     given : object
-        With ``loads`` at least.
+        It must have at least a method ``loads``.
     """
 
     QUESTIONS: ClassVar = ("loads", "energy", "impedance", "initial_states", "parameters", "kinks", "contact_forces")

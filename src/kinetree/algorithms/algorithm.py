@@ -1,4 +1,4 @@
-"""What is known about an algorithm: one record with everything needed to run, export and count it."""
+"""The record of an algorithm: everything needed to run it, export it and count its operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _last_body(tree: Model) -> str:
 
 @dataclass(frozen=True)
 class Option:
-    """Something that can be chosen about an algorithm, besides its vectors.
+    """An option of an algorithm, passed as a keyword in addition to its vectors.
 
     Attributes
     ----------
@@ -36,15 +36,15 @@ class Option:
     default : object
         The value if it is left out; None if it must be given.
     choices : tuple of str
-        All possible values; empty if a check decides.
+        All possible values; empty if ``check`` decides which ones are valid.
     check : callable
-        ``check(tree, value)`` returns the value in its usual form, or raises.
+        ``check(tree, value)`` returns the value in its usual form, or raises an error.
     example : callable
-        ``example(tree)``, a value for an overview of what algorithms cost.
+        ``example(tree)`` returns a value to use in an overview of operation counts.
     counted : tuple
-        Values that such an overview shows side by side; the default if empty.
+        Values that such an overview shows side by side; if empty, only the default.
     chosen_by_loops : bool
-        Whether the closed loops of a mechanism determine it, so that it is not part of a name.
+        Whether the closed loops of a mechanism determine it, so that it does not appear in names.
     """
 
     name: str
@@ -138,20 +138,21 @@ class LargeTree:
     Attributes
     ----------
     by : str
-        ``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: the same, but each body with
-        each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by column;
-        ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames; ``"factors"``, of the
-        mass matrix; ``"bodies"``, columns of parameters of bodies, which all joints feel that carry one, with those of
-        joints beside them.
+        ``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: loops over pairs of a body and
+        a body that carries it. The others are composed of such loops: ``"columns"``, a symmetric matrix column by
+        column; ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames; ``"factors"``,
+        the factors of the mass matrix; ``"bodies"``, the columns of the parameters of bodies, with entries at all
+        joints that carry the body, followed by the columns of the joints' own parameters.
     of : Algorithm, optional
-        What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
+        The algorithm that is looped over instead: the product with a vector, the derivatives to be solved with, or L
+        with D on its diagonal.
     beside : callable, optional
-        Entries of further columns, by row and column: ``beside(tree, *vectors, **options)``.
+        ``beside(tree, *vectors, **options)`` returns the entries of further columns, indexed by row and column.
     followers : bool
-        Whether loops over the tree with every joint free can be put together for one whose joints follow others:
-        by what is felt at leaders or, where inertia is needed, by multipliers.
+        Whether the results for a tree with joints that follow others can be assembled from loops over the tree with
+        every joint free: by summing at the leaders or, if inertia is needed, with multipliers.
     only : mapping
-        Options without which there are no loops, each with the values that have some.
+        Options that limit the use of loops, each with the values for which loops exist.
     """
 
     by: str
@@ -167,13 +168,13 @@ PAIRS = LargeTree("pairs")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:
-    """Return no joints: none is held."""
+    """Return an empty set of joints: none is held."""
     return ()
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One computation, and every fact about it.
+    """One computation, and all that the package needs to know about it.
 
     Attributes
     ----------
@@ -185,24 +186,24 @@ class Algorithm:
         ``function(tree, *vectors, **options)`` over any scalar; with ``loads`` it also
         takes one force (or None) per body after the vectors.
     shape : callable
-        ``shape(tree, options)`` of what it returns.
+        ``shape(tree, options)`` returns the shape of the result.
     summary : str
         What it computes, in one sentence.
     options : tuple of Option
-        What it takes as keywords, in order.
+        Its keyword arguments, in order.
     loads : bool
-        Whether external wrenches enter.
+        Whether it takes external wrenches.
     results : tuple of str
-        Names of its results, where they have a usual symbol.
+        Names of its results, if they have common symbols.
     parts : tuple of str
-        What the numbers of a flat result mean, one part after the other; see :mod:`kinetree.export.result_names`.
+        The meaning of the numbers in a flat result, part by part; see :mod:`kinetree.export.result_names`.
     needs_inertia : bool
         Whether it divides by the inertia along every joint that is not held.
     held : callable
         ``held(tree, options)``, the joints that move in a known way and so need no inertia.
     of_places : bool
-        Whether it concerns only positions, which gimbal lock does not affect, so that there is no warning of it.
-        Searches evaluate these at guesses that no user has chosen.
+        Whether it concerns only positions, which gimbal lock does not affect, so that no warning about gimbal lock is
+        needed. Searches evaluate such algorithms at guesses that the user did not choose.
     needs_floating_base : bool
         Whether it is only for robots whose base moves freely.
     is_method : bool
@@ -210,22 +211,23 @@ class Algorithm:
     tree_only : bool
         Whether it means something different once loops are closed.
     closed_by : str
-        The algorithm that does the same with loops closed.
+        The algorithm that computes the same quantity with closed loops.
     hinged : bool
         Whether it takes fewer operations when a joint of several turns is treated as hinges in a row.
         Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
         dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
         The mass matrix of the spatial biped takes 467 instead of 629, that of the humanoid 2162 instead of 2994.
     regroups : bool
-        Whether its results are those of a robot with regrouped parameters, so that machine code is made from these, see
-        :mod:`kinetree.model.changes.regrouping`: forces of joints, accelerations and what follows from them.  The mass
-        matrix and its inverse are the same, too, but take as long: they keep the parameters as they are.
+        Whether a robot with regrouped parameters gives the same results, so that machine code can be made from the
+        regrouped robot (see :mod:`kinetree.model.changes.regrouping`). That is true of joint forces, accelerations and
+        quantities derived from them. It is also true of the mass matrix and its inverse, but regrouping does not make
+        these faster, so they keep the original parameters.
     direct : bool
-        Whether it is called often enough for small states that machine code takes the arrays, without Python.
+        Whether it is called so often with single states that machine code reads the arrays itself, without Python.
     ahead : bool
         Whether :meth:`kinetree.Robot.compile` compiles it by default.
     large : LargeTree, optional
-        How it is computed on large trees; without it by straight-line code, or where that would be too long by the
+        How it is computed on large trees. If None, straight-line code is used or, if that would be too long, the
         reference, with a warning.
     """
 
@@ -262,11 +264,11 @@ class Algorithm:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The options that need not be given, with their default values."""
+        """The optional options, with their default values."""
         return {option.name: option.default for option in self.options if not option.needed}
 
     def choices(self, option: str) -> tuple[str, ...]:
-        """Return the values that an option may have; none if there is no such option, or if a check decides."""
+        """Return the values that an option may have; empty if there is no such option, or if a check decides."""
         return next((o.choices for o in self.options if o.name == option), ())
 
     @property
@@ -275,5 +277,5 @@ class Algorithm:
         return "frame" in self.option_names
 
     def loops_over(self, options: Options) -> bool:
-        """Return whether it can be computed on large trees with these options, without the reference."""
+        """Return whether loops can compute it on large trees with these options, without the reference."""
         return self.large is not None and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -1,8 +1,8 @@
 """Forward dynamics by articulated bodies, O(n) (Featherstone eq. 6.46-6.55; Shah eq. 7.19-7.24).
 
 Every acceleration is split into what it would be without joint accelerations, which the Newton-Euler outward sweep
-gives together with the required force, and the rest, ``mu``, which propagates linearly.  That removes the product of
-articulated inertia and velocity terms from Featherstone's form.
+gives together with the required force, and the rest, ``mu``, which propagates linearly.  This avoids the product of
+articulated inertia and velocity terms in Featherstone's form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Center of mass, momentum, and the matrix that maps velocities to momentum.
 
-World axes throughout; momentum is taken about the center of mass.  The fixed base does
-not count.
+All quantities are in world axes, and momentum is taken about the center of mass. The fixed base is not included.
 """
 
 from __future__ import annotations
@@ -110,9 +109,9 @@ def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> For
 def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
     """Return the columns of the time derivative of the centroidal momentum matrix.
 
-    A column is the momentum I s of all that the joint carries, moving with the joint's screw.  In space the screw
-    changes as v x s, and the inertia changes, too; about the moving center of mass c the moment loses c' x (linear
-    part).
+    A column is the momentum I s of everything that the joint carries when it moves along the joint's screw s. In space
+    the screw changes as v x s, and the inertia also changes; taking moments about the moving center of mass c subtracts
+    c' x (linear part) from the moment.
     """
 
     def own(link: Link, p: Posed, t: Twist) -> tuple[RigidInertia, RigidInertia]:
@@ -120,7 +119,7 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
         return inertia, _rate(inertia, p.pose.motion_to_parent(t.velocity))
 
     def gather(link: Link, total: tuple[RigidInertia, RigidInertia]) -> tuple[Any, Any]:
-        return total, total  # seen from the world, nothing changes on the way down
+        return total, total  # in world coordinates, nothing is transformed on the way to the base
 
     def columns(
         link: Link, p: Posed, t: Twist, carried: tuple[RigidInertia, RigidInertia], q: Scalars, v: Scalars,
@@ -144,7 +143,7 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
 
 
 def _rate(inertia: RigidInertia, v: Motion) -> RigidInertia:
-    """Return the rate of an inertia seen from space: mass is constant, the first moment changes by momentum."""
+    """Return the rate of an inertia seen from space: mass is constant, the rate of the first moment is momentum."""
     return RigidInertia(0.0, (inertia @ v).force, inertia_rate(inertia, v))
 
 

@@ -80,7 +80,7 @@ def accelerations(tree: Model, q: Any, v: Any, a: Any, *, pivots: Pivots) -> lis
 
 
 def _at_rest(tree: Model, q: Any, pivots: Pivots, compute: Callable[..., Sequence[Scalar]]) -> list[Scalar]:
-    """Return something about the motions that loops allow at a configuration, quality and residuals."""
+    """Return a function of the motions that loops allow at a configuration, with quality and residuals."""
     still = [0.0] * tree.nv
     motion = independent_motion.embed(tree, q, still, pivots)
     left = constrained.residuals(tree, q, still, None, motion.k, motion.drift)
@@ -107,7 +107,7 @@ def momentum(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
 
 
 def loop_forces(tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
-    """Return multipliers, forces of loop joints in own and in world axes, of all joints, quality, residuals."""
+    """Return multipliers, forces of loop joints (in own and world axes) and of all joints, quality and residuals."""
     motion = independent_motion.embed(tree, q, v, pivots)
     multipliers, *several = independent_motion.loop_forces(tree, q, v, a, tau, tree.gravity, loads, motion)
     forces = [x for some in several for force in some for x in force]
@@ -129,7 +129,7 @@ def forward_dynamics_by_independent(
 ) -> list[Scalar]:
     """Return what :func:`forward_dynamics` does, using only the inertia of the independent freedoms.
 
-    So joints that only the loops hold need not move any inertia, as after a regrouping.
+    So joints that are held only by the loops need not move any inertia, which happens after regrouping.
     """
     motion = independent_motion.embed(tree, q, v, pivots)
     a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
@@ -142,7 +142,7 @@ def forward_dynamics_by_independent(
 def independent_forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
-    """Return only accelerations, without quality and residuals, which are of no use with symbols."""
+    """Return only accelerations, without quality and residuals, which have no use with symbols."""
     motion = independent_motion.embed(tree, q, v, pivots)
     return independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
 

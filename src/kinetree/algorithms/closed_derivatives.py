@@ -1,4 +1,4 @@
-"""How forces and accelerations of closed chains change along the motions that their loops allow.
+"""Derivatives of forces and accelerations of closed chains along the motions that their loops allow.
 
 A state of a mechanism is given by its independent coordinates y and their rates: everything else follows.  When they
 change, q changes by G dy, and since K(q) v = 0 holds at every q,
@@ -10,8 +10,9 @@ that the loops allow, their forces do no work, so the derivative of the equation
 
     G^T (M da + (dID/dq) dq + (dID/dv) dv - (D K^T lambda) dq - dtau) = 0,
 
-where ID is the tree's inverse dynamics: loop forces turn with what they act on.  D of constraints is found by
-evaluating them on dual numbers, coordinate by coordinate.  Derived here from Shah eq. 8.1 and Khalil eq. 10.36-10.48.
+where ID is the tree's inverse dynamics; the term with D K^T appears because loop forces turn with the bodies they act
+on. D of the constraints is found by evaluating them on dual numbers, one coordinate at a time.  Derived here from Shah
+eq. 8.1 and Khalil eq. 10.36-10.48.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ConstraintSlopes(NamedTuple):
     """How the constraints change with each coordinate."""
 
     matrix: dict[int, Matrix]
-    """Derivatives of K by each coordinate; rows of loops that it does not move are exact zeros."""
+    """Derivatives of K with respect to each coordinate; rows of loops that it does not move are exact zeros."""
     drift: dict[int, list[Scalar]]
 
     def of_product(self, x: Scalars, i: int) -> list[Scalar]:
@@ -76,7 +77,7 @@ def _sum(a: Scalar, b: Scalar) -> Scalar:
 
 
 def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
-    """Return how constraints change, moving one coordinate at a time, for the loops and couplings it is in."""
+    """Return how constraints change with each coordinate, for the loops and couplings that contain it."""
     touched: dict[int, set[int]] = {}
     for i, j in constraints.pattern(tree):
         touched.setdefault(j, set()).add(i)
@@ -105,7 +106,7 @@ def _rate(x: Scalar) -> Scalar:
 
 
 class Slopes(NamedTuple):
-    """Everything that derivatives at one state are made from."""
+    """All quantities from which the derivatives at one state are computed."""
 
     motion: Embedding
     constraints: ConstraintSlopes
@@ -115,11 +116,11 @@ class Slopes(NamedTuple):
     by_v: Matrix
     mass: Matrix
     rate_by_q: dict[int, list[Scalar]]
-    """D(K v), for the constraints that count."""
+    """D(K v), for the independent constraints."""
     opening_by_q: dict[int, list[Scalar]]
     """D(K a + drift)."""
     opening_by_v: dict[int, list[Scalar]]
-    """Of drift."""
+    """Derivatives of the drift with respect to velocities."""
 
     def velocity_along(self, dq: Scalars) -> list[Scalar]:
         """Return how velocities change with positions, with the independent ones fixed."""
@@ -147,7 +148,7 @@ def _slopes(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, left: Scalars, gravity: Any, loads: Any, motion: Embedding,
     rubbing: bool,
 ) -> Slopes:  # fmt: skip
-    """Collect what is needed; ``left`` is the load of the loops, on all freedoms."""
+    """Collect the quantities that the derivatives need; ``left`` is the load of the loops on all freedoms."""
     by_q, by_v, mass = derivatives.inverse_dynamics_derivatives(tree, q, v, a, gravity, loads)
     if rubbing:
         for j, slope in enumerate(friction.spent_slopes(tree, v)):
@@ -163,18 +164,18 @@ def _slopes(
 
 
 class EquationSlopes(NamedTuple):
-    """How the equations of motion along the motions that loops allow, G^T (ID - tau) = 0, change; all by columns.
+    """Derivatives of G^T (ID - tau) = 0, the equations of motion along the motions that loops allow; all by columns.
 
-    A column belongs to one independent position or rate, with all others and all independent accelerations fixed.
+    Each column belongs to one independent position or rate; all others, and all independent accelerations, are fixed.
     """
 
     force_by_q: Matrix
-    """Of G^T (ID - tau)."""
+    """Derivatives of G^T (ID - tau)."""
     force_by_v: Matrix
     mass: Matrix
-    """G^T M G: the same by independent accelerations."""
+    """G^T M G: the derivative with respect to the independent accelerations."""
     acceleration_by_q: Matrix
-    """The same for all accelerations, since the dependent ones follow."""
+    """Derivatives of all accelerations, since the dependent ones follow from the independent ones."""
     acceleration_by_v: Matrix
     basis: Matrix
     """G, by rows."""
@@ -188,8 +189,8 @@ def force_slopes(
 ) -> EquationSlopes:  # fmt: skip
     """Return how the equations of motion change at a motion under forces ``tau``.
 
-    With ``rubbing``, the motion requires friction, too, which changes with velocities; it has already been subtracted
-    from ``tau``.
+    With ``rubbing``, joint friction, which changes with velocities, is included; it has already been subtracted from
+    ``tau``.
     """
     motion = embed(tree, q, v, pivots)
     force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
@@ -212,10 +213,11 @@ def force_slopes(
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
-    """Return derivatives of all accelerations by independent positions and velocities, by columns.
+    """Return the derivatives of all accelerations with respect to independent positions and velocities, by columns.
 
-    Then those of the independent accelerations by all forces, by columns, and G, by rows, which gives all
-    accelerations. With ``rubbing``, the friction that was subtracted from ``tau`` changes with velocities.
+    They are followed by the derivatives of the independent accelerations with respect to all forces, by columns, and G,
+    by rows, from which those of all accelerations follow. With ``rubbing``, the friction that was subtracted from
+    ``tau`` changes with velocities.
     """
     a, _, _ = independent_motion.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
     here = force_slopes(tree, q, v, a, tau, gravity, loads, pivots, rubbing)
@@ -234,9 +236,10 @@ def forward_dynamics_derivatives(
 def inverse_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
 ) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
-    """Return derivatives of the forces on independent freedoms by these, their rates and accelerations, by columns.
+    """Return derivatives of forces on independent freedoms with respect to their positions, rates and accelerations.
 
-    These are the motors' forces where the independent freedoms have the motors, and G^T tau wherever the motors are.
+    All are given by columns. The forces are the motors' forces if the motors act on the independent freedoms; otherwise
+    they are G^T tau.
     """
     here = force_slopes(tree, q, v, a, None, gravity, loads, pivots, rubbing)
     return here.force_by_q, here.force_by_v, here.mass, here.quality, here.left

@@ -4,13 +4,13 @@ From a guess q, the next one is a fraction of the shortest step that would close
 
     q <- q + share * move,    move = -W K^T (K W K^T + d)^-1 gap,    |move| no longer than the longest step,
 
-with K the rows that count, W the squares of how far a step may go along each freedom, by which radians and meters are
-compared, and d the damping of Levenberg and Marquardt, which goes to zero with the squares of the gaps.  A guess that
-leaves wider gaps than the one before is rejected; a quarter of the step is tried next.  Frames with goals add rows
-after those of the loops, as if one more joint held each of them there.
+where K contains the independent rows, W the squares of how far a step may go along each freedom (which makes radians
+and meters comparable), and d is the damping of Levenberg and Marquardt, which goes to zero with the squares of the
+gaps. A guess that leaves wider gaps than the previous one is rejected, and a quarter of the step is tried next. Goals
+of frames add rows after those of the loops, as if another joint held each frame at its goal.
 
-Rows that depend on others up to rounding, and contradict them, are satisfied in the least-squares sense. Rows fall into
-blocks, solved one after the other: those that only a few freedoms can satisfy come first.
+Rows that are dependent on others up to rounding, and contradict them, are satisfied in the least-squares sense. Rows
+are divided into blocks that are solved one after the other; rows that only a few freedoms can satisfy come first.
 """
 
 from __future__ import annotations
@@ -28,30 +28,29 @@ from .jacobian import express, frame_columns
 from .passes import Scalars
 
 LONGEST_STEP = 0.5
-"""Longest closing step, in radians or meters: long steps may leave the branch that the guess belongs to.
-
-Mechanisms of many meters take proportionally longer steps (:attr:`kinetree.loops.clusters.Cluster.reach`).
+"""Longest closing step, in radians or meters: longer steps may leave the branch that the guess belongs to. The limit is
+proportionally longer for mechanisms of many meters (:attr:`kinetree.loops.clusters.Cluster.reach`).
 """
 
 SHORTER = 0.25
 """Fraction of a step that is tried if the whole step increases the error."""
 
 WORTHWHILE, STALLED = 0.998, 8
-"""A step is worthwhile if it leaves less than this of the sum of squares; after this many that are not, a search
-ends."""
+"""A step is worthwhile if it leaves less than this fraction of the sum of squares; a search ends after this many steps
+that are not worthwhile."""
 
 NEARLY = 1e-9
-"""Gaps below this, in meters and radians, that stop shrinking are rounding errors."""
+"""Gaps below this value, in meters and radians, that no longer shrink are rounding errors."""
 
 REGULAR = 1e-12
-"""Damping that always remains if rows may depend on one another, in units of their mean square."""
+"""The least damping if rows may be dependent, in units of their mean square."""
 
 LEAST_DAMPING, MOST_DAMPING, LESS_DAMPING, MORE_DAMPING = 1e-6, 1e8, 0.5, 5.0
 """Bounds of an adaptive damping, and its factors after a step that helped and after one that did not."""
 
 
 class FrameGoal(NamedTuple):
-    """What of a frame has a goal: numbers of it are the rows of a rotation matrix, each with one of the position."""
+    """The goal of a frame's orientation, position or both, given by rows: three of a rotation, then one coordinate."""
 
     frame: str
     orientation: bool = True
@@ -68,7 +67,7 @@ class FrameGoal(NamedTuple):
         return 9 * self.orientation + 3 * self.position
 
     def off(self, pose: Transform, numbers: Scalars) -> list[Scalar]:
-        """Return how far a frame is from its goal: the rotation vector and displacement in world axes that count."""
+        """Return how far a frame is from its goal: a rotation vector, a displacement or both, in world axes."""
         width = 3 * self.orientation + self.position
         wanted = [numbers[width * i : width * i + width] for i in range(3)]
         found: list[Scalar] = []
@@ -85,16 +84,16 @@ class Block(NamedTuple):
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    """Places among the free freedoms."""
+    """Indices among the free freedoms."""
     redundant: tuple[int, ...] = ()
-    """Rows that depend on these, and may contradict them."""
+    """Rows that depend on the rows of the block, and may contradict them."""
 
 
 class Bound(NamedTuple):
     """Limits of one coordinate."""
 
     column: int
-    """Place among the free freedoms."""
+    """Index among the free freedoms."""
     place: int
     """In q."""
     low: float
@@ -102,7 +101,7 @@ class Bound(NamedTuple):
 
 
 class JointRange(NamedTuple):
-    """The range in which a coordinate, or one that follows it, must end: low <= ratio q + offset <= high."""
+    """The range in which a coordinate, or a follower of it, must be at the end: low <= ratio q + offset <= high."""
 
     place: int
     """In q."""
@@ -113,26 +112,26 @@ class JointRange(NamedTuple):
 
 
 class ClosingTask(NamedTuple):
-    """What is to be closed or reached, and what may move to do so."""
+    """The loops to be closed and the goals to be reached, and the freedoms that may move to do so."""
 
     blocks: tuple[Block, ...]
     free: tuple[int, ...]
     """Freedoms that may move."""
     weights: tuple[float, ...]
-    """Factors that turn every gap into a length, of all constraints and then of all goals."""
+    """Factors that convert every gap to a length, first those of all constraints, then those of all goals."""
     reach: tuple[float, ...]
-    """How far a step may go along each free freedom while a hinge turns by a radian."""
+    """How far a step may go along each free freedom, relative to one radian of a hinge."""
     arm: float
     """The usual length of levers: rows that are much shorter are rounding errors."""
     goals: tuple[FrameGoal, ...] = ()
     ranges: tuple[JointRange, ...] = ()
-    """Limits that are checked at the end."""
+    """Limits that are checked only at the end."""
     bounds: tuple[Bound, ...] = ()
-    """Limits that are not exceeded on the way."""
+    """Limits that are also respected during the search."""
     longest: float = LONGEST_STEP
     adapts: bool = False
-    """Whether damping is that of Levenberg and Marquardt, in units of the rows' mean square: less after a step that
-    helped, more after one that did not, never none, since rows may depend on one another."""
+    """Whether the damping of Levenberg and Marquardt is adaptive, in units of the rows' mean square: it decreases after
+    a step that helped and increases after one that did not, but is never zero, since rows may be dependent."""
 
     @property
     def goal_size(self) -> int:
@@ -149,28 +148,28 @@ class Judged(NamedTuple):
     """A guess, and what follows from it."""
 
     move: list[Scalar]
-    """Of the free freedoms, in units of their reach."""
+    """Step of the free freedoms, in units of their reach."""
     size: Scalar
     """Sum of the squares of everything that must vanish, as lengths."""
     quality: Scalar
-    """How independent the rows are there: 0 for dependent ones, 1 at best."""
+    """How independent the rows are at this guess, from 0 for dependent rows to 1."""
     worst: Scalar
     """Sum of the squares of all gaps, in meters and radians."""
     beyond: Scalar
-    """By how much the joint that is farthest out exceeds its limits."""
+    """By how much a joint exceeds its limits, at most."""
     loops: Scalar
     """Like :attr:`worst`, for the loops only."""
     goals: list[Scalar]
-    """The same for each goal: its angle, and its distance."""
+    """The error of each goal: its angle, and its distance."""
 
     @property
     def told(self) -> list[Scalar]:
-        """What is known about a guess besides the next step."""
+        """Facts about a guess, without the next step."""
         return [self.size, self.quality, self.worst, self.beyond, self.loops, *self.goals]
 
 
 def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: Scalars = ()) -> Judged:
-    """Return how far loops are open and frames from their goals at a guess, and the step to where that vanishes."""
+    """Return how far loops are open and frames are from their goals at a guess, and the step that corrects this."""
     matrix, poses = _matrix(tree, task, q)
     of_loops, of_goals, parts, used = constraints.gaps(tree, q), [], [], 0
     for goal, pose in zip(task.goals, poses, strict=True):
@@ -195,7 +194,7 @@ def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: 
 
 
 def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
-    """Return by how much the joint that is farthest out exceeds its limits; zero if none does."""
+    """Return the largest amount by which a joint exceeds its limits; zero if none does."""
     most: Scalar = 0.0
     for place, ratio, offset, low, high in task.ranges:
         x = q[place] if (ratio, offset) == (1.0, 0.0) else ratio * q[place] + offset
@@ -223,7 +222,7 @@ def _movable(task: ClosingTask, matrix: Sequence[Scalars]) -> list[list[Scalar]]
 
 
 def _within_bounds(task: ClosingTask, k: list[list[Scalar]], off: Scalars, q: Scalars) -> list[list[Scalar]]:
-    """Return the rows without freedoms that are at a limit and pulled further out."""
+    """Return the rows without the freedoms that are at a limit and would be moved beyond it."""
     for bound in task.bounds:
         pull, x = -inner([row[bound.column] for row in k], off), q[bound.place]
         above, below = where(x < bound.high, 1.0, 0.0), where(x > bound.low, 1.0, 0.0)
@@ -234,7 +233,7 @@ def _within_bounds(task: ClosingTask, k: list[list[Scalar]], off: Scalars, q: Sc
 
 
 def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
-    """Return what to subtract from the rows of a block; the error of redundant rows is then least."""
+    """Return the correction of the rows of a block that minimizes the error of redundant rows."""
     own = [off[i] for i in block.rows]
     if not block.redundant:
         return own
@@ -251,7 +250,7 @@ def _move(
     x: list[Scalar] = [0.0] * len(task.free)
     quality: Scalar = 1.0
     for block, wanted in zip(task.blocks, off, strict=True):
-        if not block.columns:  # nothing moves them
+        if not block.columns:  # no free freedom affects these rows
             continue
         rows = [[k[i][c] for c in block.columns] for i in block.rows]
         left = [inner(k[i], x) + y for i, y in zip(block.rows, wanted, strict=True)]
@@ -282,12 +281,12 @@ def _least_squares(k: Sequence[Scalars], off: Scalars, damping: Scalar) -> tuple
 
 
 class SearchState(NamedTuple):
-    """What passes from one guess to the next; everything except ``q``, ``move`` and ``told`` is one number."""
+    """The state passed from one guess to the next; everything except ``q``, ``move`` and ``told`` is one number."""
 
     q: Scalars
     damping: Scalar
     steps: Scalar
-    """Taken so far."""
+    """Steps taken so far."""
     share: Scalar
     """Fraction of the move that is tried next."""
     idle: Scalar
@@ -312,7 +311,7 @@ class SearchState(NamedTuple):
 
 
 def begin(task: ClosingTask, q: Scalars, parameters: Scalars) -> list[Scalar]:
-    """Return the state before the first guess is judged: any guess is better."""
+    """Return the state before the first guess is evaluated; any guess is better than it."""
     told = [float("inf"), 0.0, *[float("inf")] * (task.told_count - 2)]
     return SearchState(q, parameters[-1], 0.0, 0.0, 0.0, 1.0, [0.0] * len(task.free), told).numbers
 
@@ -357,7 +356,7 @@ def _clipped(x: Scalar, bound: Bound) -> Scalar:
 
 
 def returned(tree: Model, task: ClosingTask) -> list[int]:
-    """Return the places in a state of what users of a search want: q, damping, steps, facts about the guess."""
+    """Return the positions within a state of the results of a search: q, damping, steps, facts about the guess."""
     last = tree.nq + 5 + len(task.free)
     return [*range(tree.nq + 2), *range(last, last + task.told_count)]
 
@@ -371,7 +370,7 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
     Parameters
     ----------
     tree : Model
-        With the dimensions that it has there: with others q is not closed, and closing it is part of the motion.
+        The model; if its dimensions differ from those for which q is closed, closing it is part of the motion.
     task : ClosingTask
     q : scalars
     rates : scalars
@@ -392,7 +391,7 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
 
 
 def astray(tree: Model, task: ClosingTask, q: Scalars, there: Scalars, rates: Scalars) -> tuple[Scalar, Scalar]:
-    """Return how far one closed configuration is from where another leads, and how long the way is, both squared."""
+    """Return the distance of a closed configuration from what another predicts, and the step's length, both squared."""
     v = way_on(tree, task, q, rates)
     off = kinematics.difference(tree, kinematics.integrate(tree, q, v), there)
     return inner(off, off), inner(v, v)

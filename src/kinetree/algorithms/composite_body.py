@@ -13,7 +13,7 @@ Matrix = list[list[Scalar]]
 
 
 def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[list[RigidInertia], RigidInertia]:
-    """Return the inertia of each body and all it carries as if welded; last, of everything, seen from the base."""
+    """Return the inertia of each body with all it carries as if welded; last, that of everything at the base."""
 
     def step(link: Link, total: RigidInertia, x: Transform) -> tuple[RigidInertia, RigidInertia]:
         return total, x.rigid_to_parent(total)
@@ -22,7 +22,7 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
 
 
 def _composites_with_added(tree: Model, transforms: Sequence[Transform]) -> list[ArticulatedInertia]:
-    """Return composite inertias including what is added to bodies, which is not a rigid body's inertia."""
+    """Return composite inertias including those added to bodies, which are not rigid-body inertias."""
 
     def step(link: Link, total: ArticulatedInertia, x: Transform) -> tuple[ArticulatedInertia, ArticulatedInertia]:
         return total, x.articulated_to_parent(total)
@@ -33,8 +33,8 @@ def _composites_with_added(tree: Model, transforms: Sequence[Transform]) -> list
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:
     """Return the joint-space inertia matrix; entries between separate branches are exact zeros.
 
-    The force that accelerates all that a joint carries about its axis is felt at the joints
-    before it, one after the other (the walk of Featherstone section 7.2.1, with the condition of eq. 7.9 corrected).
+    The force that accelerates everything a joint carries about its axis is projected on the joints before it, one after
+    the other (the walk of Featherstone section 7.2.1, with the condition of eq. 7.9 corrected).
     """
     coordinates = positions(tree, q)
     transforms = each(tree, lambda link, x: link.transform(x), coordinates)

@@ -1,8 +1,8 @@
-"""How many digits of accelerations the numbers of a robot leave.
+"""How many digits of accelerations are accurate, given the parameters of a robot.
 
 Rounding in forward dynamics grows with a condition number: not that of the mass matrix M itself, which is large for any
 robot with a light tip and means nothing, but that of D M D, D = diag(M)^-1/2, whose rows are scaled to one size (van
-der Sluis).  It is large where light bodies carry heavy ones, one after the other.
+der Sluis).  It is large if light bodies carry heavy ones, one after the other.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ POOR = 1e13
 """Condition numbers beyond which accelerations can be wrong by 0.1 % and more."""
 
 LARGEST_LOOKED_AT = 300
-"""Degrees of freedom up to which the mass matrix is examined: it is large, and nobody has asked for it."""
+"""The mass matrix is examined up to this many degrees of freedom; computing a larger one just for this check takes too
+long."""
 
 
 class Conditioning(NamedTuple):
-    """How well forward dynamics is conditioned at one configuration, drawn once."""
+    """How well forward dynamics is conditioned at one fixed random configuration."""
 
     number: float
     """The condition number of the scaled mass matrix."""
@@ -66,5 +67,5 @@ def plainly_fine(tree: Model) -> bool:
     steps = [joint.placement.translation for joint in tree.joints]
     steps += [body.mass_properties.com for body in tree.bodies]
     reach = float(np.sum(np.linalg.norm(steps, axis=-1)))
-    size = max(1.0, reach) / min(1.0, radius)  # of sliding joints masses count, not moments
+    size = max(1.0, reach) / min(1.0, radius)  # for sliding joints, masses matter and not moments of inertia
     return bool(8.0 * tree.nv**2 * float(masses.sum() / masses.min()) * size**2 < POOR)

@@ -4,17 +4,17 @@ The equations are those of the spanning tree plus the forces of the constraints,
 
     M a + h = tau + K^T lambda,    K a = -bias        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
 
-Constraints are those of loops and couplings and, where :class:`Targets` are given, driven ones: a joint's coordinate,
-or the gap of a loop joint, is a given function s of time (Featherstone section 7.4.4), so that
+Constraints are those of loops and couplings and, if :class:`Targets` are given, driven ones: a joint's coordinate, or
+the gap of a loop joint, is a given function s of time (Featherstone section 7.4.4), so that
 
     gap(q) = s(t),    K v = s'(t),    K a + K' v = s''(t).
 
 The force that maintains such a constraint drives the mechanism, with the power of its multiplier times s'.  A driven
-joint is a row of K with a single one in it.
+joint is a row of K with a single entry, which is one.
 
-Here the choice of what depends on what is made beforehand: ``rows`` are constraints that are independent of one
-another, ``dependent`` the freedoms that follow from the others. Each function also returns a *quality* between 0 and 1:
-how well the choice works at this very configuration.  Near 0 another choice, or a rank-revealing method, is needed.
+The choice of dependent and independent freedoms is made beforehand: ``rows`` are independent constraints, and
+``dependent`` are the freedoms that follow from the others. Each function also returns a *quality* between 0 and 1: how
+well the choice works at this configuration. If it is near 0, another choice or a rank-revealing method is needed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Targets(NamedTuple):
     """What is driven, and where it must be at one moment."""
 
     joints: tuple[tuple[int, int], ...] = ()
-    """Places in q and in v."""
+    """Indices in q and in v."""
     rows: tuple[int, ...] = ()
-    """Constraints of loops."""
+    """Driven constraints of loops."""
     positions: Sequence[Scalar] = ()
-    """One per joint, then one per row."""
+    """Targets, one per joint, then one per row."""
     velocities: Sequence[Scalar] = ()
     accelerations: Sequence[Scalar] = ()
 
@@ -58,7 +58,7 @@ UNDRIVEN = Targets()
 
 
 class Residuals(NamedTuple):
-    """Largest violation, squared and summed, of position, velocity and acceleration constraints."""
+    """Sums of the squared violations of position, velocity and acceleration constraints."""
 
     gap: Scalar
     velocity: Scalar
@@ -66,7 +66,7 @@ class Residuals(NamedTuple):
 
 
 LEAST_QUALITY = 1e-8
-"""Where the prepared choice of coordinates works worse than this (a squared sine), the general method takes over."""
+"""If the quality of the prepared choice of coordinates (a squared sine) is below this, the general method is used."""
 
 LEAST_QUALITY_SINGLE = 1e-3
 """Like :data:`LEAST_QUALITY`, in single precision."""
@@ -75,9 +75,9 @@ LEAST_QUALITY_SINGLE = 1e-3
 def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0) -> tuple[list[Scalar], Scalar]:
     """Solve a square system given by columns; also return how far the columns are from being dependent.
 
-    Columns shorter than ``size`` are compared with that, so that those made of rounding errors stand out.
+    Columns shorter than ``size`` are compared with it, so that columns of rounding errors count as dependent.
 
-    Gram-Schmidt on the columns and the right-hand side together, which is as stable as
+    The Gram-Schmidt process is applied to the columns and the right-hand side together, which is as stable as
     Householder's reflections (Bjorck 1967) and needs no pivoting.
     """
     n = len(columns)
@@ -121,7 +121,7 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _share(left: Scalar, whole: Scalar, least: float) -> Scalar:
-    """Return the remaining fraction of a square, compared with ``least`` if that is larger."""
+    """Return the remaining fraction of a square, or of ``least`` if that is larger."""
     return left / where(whole > least, whole, least)
 
 
@@ -129,17 +129,17 @@ def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
     dependent: Sequence[int],
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
-    """Return forces on the independent freedoms, multipliers of ``rows``, quality, and how consistent the motion is.
+    """Return forces on the independent freedoms, multipliers of ``rows``, quality, and consistency of the motion.
 
-    Nothing drives the dependent freedoms: their rows of the tree's equations give the
-    multipliers, K_d^T lambda = tau_d, and those the forces, tau_i - K_i^T lambda, which is
-    G^T tau (Khalil eq. 10.40; Shah eq. 8.4 with the actuated rows solved last).
+    Nothing drives the dependent freedoms: their rows of the tree's equations give the multipliers, K_d^T lambda =
+    tau_d, and the multipliers give the forces, tau_i - K_i^T lambda, which is G^T tau (Khalil eq. 10.40; Shah eq. 8.4
+    with the actuated rows solved last).
     """
     posed = poses(tree, q)
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
     k_all = constraints.constraint_matrix(tree, q, posed)
     k = [k_all[r] for r in rows]
-    columns = [[row[j] for j in dependent] for row in k]  # of K_d^T
+    columns = [[row[j] for j in dependent] for row in k]  # columns of K_d^T
     multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent], constraints.usual_size(tree))
     forces: list[Scalar] = []
     for j in range(tree.nv):
@@ -157,7 +157,7 @@ def allowed(
 ) -> tuple[list[Scalar], Scalar]:
     """Return rates x of all freedoms from those of the independent ones, K x + drift = 0, and its quality.
 
-    These are velocities if ``drift`` is zero, accelerations if it is K' v (Khalil eq. 10.36, 10.48).
+    The rates are velocities if ``drift`` is zero, and accelerations if it is K' v (Khalil eq. 10.36, 10.48).
     """
     independent = [j for j in range(len(k[0])) if j not in dependent]
     x: list[Scalar] = [0.0] * len(k[0])
@@ -182,7 +182,7 @@ def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix,
 
 
 def matrix(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None) -> Matrix:
-    """Return the rows of K that count: those of loops, and one per driven joint."""
+    """Return the active rows of K: those of loops, and one per driven joint."""
     found = constraints.constraint_matrix(tree, q, posed) if rows else []
     units = [[1.0 if j == place else 0.0 for j in range(tree.nv)] for _, place in targets.joints]
     return [found[r] for r in rows] + units
@@ -220,7 +220,7 @@ def bias(
 class ShortestWay:
     """The least change that corrects ``K x``, with K W K^T factored once.
 
-    W defines how easily freedoms change: all equally, in radians and meters, or according to their inertia
+    W defines how easily each freedom changes: all equally, in radians and meters, or according to their inertia
     (:class:`EnergyWay`).
 
     Parameters
@@ -263,22 +263,22 @@ class ShortestWay:
         return self._weighted([-inner(column, multipliers) for column in zip(*self.k, strict=True)])
 
     def quality(self, least: float = 0.0) -> Scalar:
-        """Return how independent the rows are, between 0 and 1; squares below ``least`` are compared with that."""
+        """Return how independent the rows are, between 0 and 1; squares below ``least`` are compared with ``least``."""
         diagonal = [where(x > least, x, least) for x in self.diagonal] if least else self.diagonal
         return least_share(diagonal, self._factors[1])
 
 
 class RedundantRows:
-    """Rows that depend on some others up to rounding; C expresses them: K_redundant = C K_rows.
+    """Rows that depend on others up to rounding, K_redundant = C K_rows.
 
     Parameters
     ----------
     k : rows of scalars
         All of K.
     rows : sequence of int
-        Independent ones.
+        Indices of the independent rows.
     way : ShortestWay
-        Of these.
+        The factored correction for the independent rows.
     """
 
     def __init__(self, k: Sequence[Scalars], rows: Sequence[int], way: ShortestWay) -> None:
@@ -289,12 +289,12 @@ class RedundantRows:
         self._factors = ldl(squares)
 
     def shared(self, multipliers: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the shortest multipliers of rows and redundant ones with the effect of those of the rows alone."""
+        """Return the shortest multipliers of all rows with the same effect as those of the independent rows alone."""
         others = ldl_solve(self._factors, [inner(row, multipliers) for row in self.c])
         return self._less(multipliers, others), others
 
     def met(self, off: Scalars, others: Scalars) -> list[Scalar]:
-        """Return the correction of the rows that leaves them and redundant ones with the least squared error."""
+        """Return the correction of the rows that minimizes the squared error of all rows, redundant ones included."""
         more = [x - inner(row, off) for x, row in zip(others, self.c, strict=True)]
         return self._less(off, [-x for x in ldl_solve(self._factors, more)])
 
@@ -314,7 +314,7 @@ def shared(k: Sequence[Scalars], rows: Sequence[int], multipliers: Scalars) -> l
 
 
 class EnergyWay(ShortestWay):
-    """The way in which changes are measured by kinetic energy: W is the inverse of the mass matrix.
+    """The least change as measured by kinetic energy: W is the inverse of the mass matrix.
 
     Parameters
     ----------
@@ -337,13 +337,13 @@ class EnergyWay(ShortestWay):
         return self.free(x)
 
     def free(self, tau: Scalars) -> list[Scalar]:
-        """Return M^-1 tau: accelerations without the constraints."""
+        """Return M^-1 tau, the accelerations without the constraints."""
         return factorization.ltdl_solve(self.factors, self.parents, tau)
 
     def independence(self, size: float) -> Scalar:
         """Return how independent the rows are; those much shorter than ``size`` (rounding errors) count as dependent.
 
-        Their pivots look as good as any, so the rows themselves are examined.
+        The pivots of such rows look normal, so the rows themselves are examined.
         """
         quality = self.quality()
         for row in self.k:
@@ -364,11 +364,11 @@ class Constrained(NamedTuple):
 
     a: list[Scalar]
     multipliers: list[Scalar]
-    """Of the loops' rows."""
+    """Multipliers of the loops' rows."""
     driving: list[Scalar]
     """Forces at the driven joints."""
     quality: Scalar
-    """How well the choice of rows works: 0 for dependent ones, 1 at best."""
+    """How well the choice of rows works, from 0 for dependent rows to 1."""
 
     def driving_power(self, rows: Sequence[int], targets: Targets) -> Scalar:
         """Return the power of all driving forces."""

@@ -1,13 +1,12 @@
 """Loops: how far they are from closed, and the constraints they put on velocities and accelerations.
 
-Every loop joint (cut in the spanning tree) joins a frame A on its predecessor to a frame
-B on its successor.  Its constraint forces T span what the joint can transmit, so that
+Every loop joint (cut in the spanning tree) connects a frame A on its predecessor to a frame B on its successor. The
+columns of T span the forces that the joint can transmit, so that
 
     gap(q) = 0,    K v = 0,    K a + drift = 0,    K = T^T (J_B - J_A),    drift = K' v
 
-(Featherstone eq. 9.2-9.12; Shah eq. 8.1; Khalil eq. 10.30).  The joint forces of the tree that a set
-of multipliers causes are K^T lambda, lambda being the forces on the successors.  Couplings of joints
-come last, a row each (:mod:`.couplings`).
+(Featherstone eq. 9.2-9.12; Shah eq. 8.1; Khalil eq. 10.30).  Multipliers lambda, the forces on the successors, cause
+the joint forces K^T lambda of the tree. Couplings of joints come last, one row each (:mod:`.couplings`).
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from .passes import Scalars
 Matrix = list[list[Scalar]]
 
 NO_LENGTH = 1e-10
-"""Shorter lengths than this, in meters, are rounding errors: atoms are larger."""
+"""Lengths below this, in meters, are rounding errors: atoms are larger."""
 
 UNCLOSED = 1e-9
-"""Loops that are open by more than this, in meters or radians, before the last correction are not closed by it."""
+"""Loops that are open by more than this, in meters or radians, before the last correction are not closed after it."""
 
 
 class Closing(NamedTuple):
-    """A loop joint at a configuration: pose of B in A, and what it forbids."""
+    """A loop joint at a configuration: the pose of B in A, and the motions that the joint prevents."""
 
     pose: Transform
     constraints: Sequence[Constraint]
@@ -128,7 +127,8 @@ def arms(tree: Model) -> list[float]:
 def levers(tree: Model, q: Scalars) -> list[list[tuple[Motion, Motion] | None]]:
     """Return how each freedom moves the two ends of each loop apart, per unit of its v: seen at A, and at B.
 
-    If a loop is closed, the two coincide.  If it is open, a hinge may pass through one end and miss the other.
+    If a loop is closed, the two views coincide. If it is open, the axis of a hinge may pass through one end and miss
+    the other.
     """
     posed = poses(tree, q)
     found = []

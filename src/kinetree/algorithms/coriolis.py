@@ -1,9 +1,9 @@
-"""The Coriolis matrix whose C v are the velocity forces and for which M' - 2 C is skew.
+"""The Coriolis matrix C: C v are the velocity forces, and M' - 2 C is skew-symmetric.
 
 Each body contributes through the matrix B with 2 B = v x* I - I v x + (I v) x^, the
-choice that makes B + B^T the rate of the body's inertia; it is gathered over subtrees
-like the inertia itself.  Multiplied out, with w, u the velocity, h, J the first and
-second moments and l the linear momentum, half of its blocks vanish:
+choice that makes B + B^T the rate of the body's inertia; B is summed over subtrees like the inertia itself. Multiplied
+out, with the velocity (w, u), the first and second moments h and J, and the linear momentum l, half of its blocks
+vanish:
 
     B = [[A, 0], [-l x, 0]],    A = w x (J - tr(J)/2) - h x u x
 
@@ -61,13 +61,13 @@ def _double_cross(a: Vec3, b: Vec3) -> Matrix3:
 
 
 class Gathered(NamedTuple):
-    """What a joint contributes, in body coordinates."""
+    """The contributions of one joint, in body coordinates."""
 
     subspace: tuple[Motion, ...]
     rates: list[Motion]
     """Rates of the screws as vectors in space."""
     forces: list[tuple[Force, Force, Force]]
-    """Per screw S, with I and B of all that the joint carries: I S' + B S, I S and B^T S."""
+    """For each screw S, with I and B summed over everything that the joint carries: I S' + B S, I S and B^T S."""
 
 
 def gathered(tree: Model, q: Scalars, v: Scalars) -> tuple[Sequence[Posed], Sequence[Gathered]]:

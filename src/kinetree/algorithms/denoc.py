@@ -6,12 +6,11 @@ propagation matrix is ``A = [1 0; a x 1]`` as in the book, and wrenches are mome
 world axes.  A link's origin is that of its joint's moving frame, even if a standard Denavit-Hartenberg table puts the
 link's own frame at the far end.
 
-A joint of any kind is one block: ``P`` has a column per degree of freedom.  The book's
-stacked form, with massless links inside multi-DOF joints, is that of
-``robot.with_single_joints()``.  Everything works link by link, or module by module with
-the bars of the book; a link is then a module of one.
+A joint of any kind is one block: ``P`` has one column per degree of freedom. For the book's stacked form, with massless
+links inside multi-DOF joints, use ``robot.with_single_joints()``. Everything can be computed link by link, or module by
+module (the book's symbols with bars); at link level, each link is a module of its own.
 
-These matrices are dense and made for one state.  The recursions in the neighboring files compute the same numbers
+These matrices are dense and belong to one state. The recursions in the neighboring files compute the same numbers
 faster.
 """
 
@@ -58,7 +57,7 @@ def wrench_shift(s: ArrayLike) -> Array:
 
 
 class LinkState(NamedTuple):
-    """What the matrices need to know about one link, all in world axes."""
+    """The quantities of one link that the matrices are made of, all in world axes."""
 
     origin: Array
     twist: Array
@@ -83,10 +82,10 @@ class Elimination(NamedTuple):
 class Denoc:
     """DeNOC matrices of a robot at one state; make one with :meth:`kinetree.Robot.denoc`.
 
-    Blocks are named after links (bodies) and, along joint rates, after joints; at module level after modules ``M1``,
-    ``M2``, ..., and links and joints name parts of the blocks. Along joint rates a link's name stands for its joint,
-    unless another joint has it. Twists and rates are stacked module by module: :attr:`order` gives the place of each
-    rate in ``v``.
+    Blocks are named after links (bodies) and, along joint rates, after joints; at module level they are named after
+    modules ``M1``, ``M2``, ..., and the names of links and joints select parts of the blocks. Along joint rates a
+    link's name stands for its joint, unless another joint has that name. Twists and rates are stacked module by module:
+    :attr:`order` gives the place of each rate in ``v``.
 
     Attributes
     ----------
@@ -95,7 +94,7 @@ class Denoc:
     parts : Modules or None
         None at link level.
     order : ndarray of int
-        ``v[order]`` are the joint rates as the columns of :attr:`N` take them.
+        ``v[order]`` are the joint rates in the order of the columns of :attr:`N`.
     """
 
     def __init__(self, model: Model, q: Array, v: Array, parts: Modules | None = None) -> None:
@@ -146,8 +145,8 @@ class Denoc:
     def twist_propagation(self, to: str, origin: str) -> Array:
         """Return ``A_{to,origin}``, which carries a twist outward along a path (Shah eq. 4.3, 4.22, 4.23).
 
-        6x6 between two links; between two modules only the last six columns are filled.
-        Zero where ``origin`` does not carry ``to``; the identity from a block to itself.
+        The matrix is 6x6 between two links; between two modules only the last six columns are filled. It is zero if
+        ``origin`` does not carry ``to``, and the identity from a block to itself.
         """
         level = self if to in self.labels and origin in self.labels else self.link_level
         return level._propagation(level._block(to), level._block(origin))
@@ -255,7 +254,7 @@ class Denoc:
             for j in self._carriers(i):
                 block = moved @ self._propagation(i, j) @ self._own_columns(j)
                 array[self._columns(i), self._columns(j)] = block
-                array[self._columns(j), self._columns(i)] = block.T  # printed without the transpose
+                array[self._columns(j), self._columns(i)] = block.T  # the book prints this without the transpose
         return BlockMatrix(array, self._rate_axis, self._rate_axis, "I")
 
     @cached_property
@@ -403,7 +402,7 @@ class Denoc:
 
         def __getattr__(self, name: str) -> None:
             """Raise an error for an unknown attribute, with a hint for readers of Shah's book."""
-            if hasattr(type(self), name):  # a property that raises: its own error says why
+            if hasattr(type(self), name):  # a property raised an error, which explains itself
                 return object.__getattribute__(self, name)
             known = [word for word in dir(type(self)) if not word.startswith("_")]
             here = IN_THE_BOOK.get(name.replace("_", "").lower()) or next(iter(nearest(name, known, 1)), None)
@@ -448,7 +447,7 @@ class Denoc:
         return self.N_d.array[self._rows(i), self._columns(i)]
 
     def _carriers(self, i: int) -> list[int]:
-        """Return the blocks on the way from i to the base, nearest first, without i."""
+        """Return the blocks on the path from i to the base, nearest first, without i."""
         found: list[int] = []
         while (i := self._parents[i]) != BASE:
             found.append(i)
@@ -489,7 +488,7 @@ class Denoc:
         return array
 
     def _laid_out(self, stacked: Array) -> Array:
-        """Return what is stacked block by block in the layout of ``v``."""
+        """Return a vector that is stacked block by block in the layout of ``v``."""
         result = np.empty_like(stacked)
         result[self.order] = stacked
         return result
@@ -572,7 +571,7 @@ def build(model: Model, q: Array, v: Array, parts: Modules | None = None) -> Den
 
 
 def _link_states(model: Model, q: Array, v: Array) -> list[LinkState]:
-    """Return what the recursions know about each link, brought from body axes to world axes."""
+    """Return the quantities that the recursions compute for each link, converted from body axes to world axes."""
     coordinates, speeds = split(q), split(v)
     posed = kinematics.poses(model, coordinates)
     moving = kinematics.twists(model, coordinates, speeds, None, posed)

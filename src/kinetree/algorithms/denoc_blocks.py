@@ -11,7 +11,7 @@ from ..errors import ShapeError, UnknownNameError
 from ..spatial.arrays import Array
 
 WIDEST = 12
-"""Matrices with more columns are printed as a pattern of blocks."""
+"""Matrices with more columns than this are printed as a pattern of blocks."""
 
 
 class Axis:
@@ -22,7 +22,7 @@ class Axis:
     blocks : iterable of (str, int)
         Label and size of each block.
     parts : mapping of str to slice, optional
-        Further names, for blocks or for parts of them.  Where a name clashes, the label counts.
+        Further names of blocks or of parts of them. If a name is also a label, the label takes precedence.
     """
 
     def __init__(self, blocks: Iterable[tuple[str, int]], parts: Mapping[str, slice] | None = None) -> None:

@@ -1,24 +1,23 @@
 """How joint forces change with q, v and a, and accelerations with q, v and the joint forces.
 
-All bodies of a tree are seen from one frame, that of its root body: then motions and forces need not be transformed
-from body to body, and what a joint carries is summed as it is.  Let S be the screw of one degree of freedom and v', a'
-the motion of the body that carries the joint (a' includes gravity).  When its coordinate moves, every body it carries
-sees its own motion change by
+All bodies of a tree are described in one frame, that of its root body. Then motions and forces need not be transformed
+from body to body, and quantities of the bodies that a joint carries are simply added.  Let S be the screw of one degree
+of freedom and v', a' the motion of the body that carries the joint (a' includes gravity).  When the coordinate changes,
+the motion of every body that the joint carries, seen from that body, changes by
 
     dv = P,  da = Q + P x v,    P = v' x S + d,  Q = a' x S + v' x (P + d) + g,
 
 where d and g belong to joints whose screws change with their coordinates and vanish for
 all others.  When its rate changes, the same holds with P = S and Q = v' x S + d + dS/dt;
-when its acceleration changes, with P = 0 and Q = S.  The force f = I a + v x* I v that
-moves a body then changes by
+when its acceleration changes, with P = 0 and Q = S.  The force f = I a + v x* I v on a body then changes by
 
     df = I Q + 2 B P,    2 B = v x* I - I v x + (I v) x^*,
 
 with I and B summed over all that the joint carries; seen from the bodies that carry it, f also turns with the
 coordinate, by S x* f.  Derived here from the equations of motion; B is the matrix of :mod:`.coriolis`.
 
-Where q is not a vector space, the derivative is along the motion of one unit of v:
-d/de f(integrate(q, e * unit)).  External wrenches are held constant in body axes.
+If q is not a vector space, the derivative is taken along the motion of one unit of v: d/de f(integrate(q, e * unit)).
+External wrenches are held constant in body axes.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class Freedom(NamedTuple):
     p: Motion
     d: Motion
     g: Motion
-    """Without the part that is linear in the joint's accelerations."""
+    """The rate g without the part that is linear in the joint's accelerations."""
     bends: tuple[Motion, ...]
     """How each screw of the same joint changes with this coordinate; empty if screws are constant."""
 
@@ -94,12 +93,12 @@ class Seen(NamedTuple):
     """Velocity of the body that carries the joint."""
     velocity: Motion
     drift: Motion
-    """What the joint adds to the acceleration when its coordinates do not accelerate."""
+    """The joint's contribution to the acceleration when its coordinates do not accelerate."""
     freedoms: tuple[Freedom, ...]
 
 
 GROUND = Seen(IDENTITY, AT_ORIGIN.pose, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, ())
-"""What carries root bodies; its pose is the one in which a root body sees itself."""
+"""The carrier of root bodies; its pose is chosen so that a root body has the identity as its own pose."""
 
 
 def see(link: Link, parent: Seen, q: Scalars, v: Scalars) -> Seen:
@@ -171,7 +170,7 @@ class CarriedSums(NamedTuple):
 
     inertia: RigidInertia
     rate: Symmetric3
-    """Of the second moments."""
+    """Rate of the second moments."""
     momentum: Force
 
     def change(self, p: Motion, q: Motion) -> Force:
@@ -219,7 +218,7 @@ class Bodies(NamedTuple):
     alone: Sequence[CarriedSums]
     carried: Sequence[CarriedSums]
     handles: Sequence[list[tuple[Force, Vec3]]]
-    """Per freedom, what turns a change of motion into a change of its force: I S and 2 B^T S."""
+    """For each freedom, the factors that convert a change of motion to a change of its force: I S and 2 B^T S."""
 
 
 def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
@@ -235,25 +234,25 @@ def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
 
 
 class Speeding(NamedTuple):
-    """Accelerations of a joint's carrier and of its body."""
+    """Accelerations of the body that carries a joint and of the joint's own body."""
 
     before: Motion
     own: Motion
 
 
 class Moved(NamedTuple):
-    """What depends on accelerations, for one body."""
+    """The quantities of one body that depend on accelerations."""
 
     force: Force
     """What its joint must transmit to it for the motion of everything it carries."""
     changes: list[Change]
-    """Changes by each coordinate of its joint."""
+    """Changes with each coordinate of its joint."""
 
 
 def forces_and_accelerations(
     tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Sequence[Force], Sequence[Speeding]]:
-    """Return forces and accelerations for coordinate accelerations or none; the base rises instead of falling."""
+    """Return forces and accelerations, with or without joint accelerations; gravity is a base accelerating upward."""
 
     def speed_up(link: Link, parent: Speeding, s: Seen, a: Scalars | None) -> Speeding:
         before = acceleration_below(link, s, parent.own)
@@ -272,7 +271,7 @@ def forces_and_accelerations(
 def moved(
     tree: Model, bodies: Bodies, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> Sequence[Moved]:
-    """Return what depends on accelerations, for every body."""
+    """Return, for every body, the quantities that depend on accelerations."""
 
     def change(link: Link, s: Seen, m: Speeding, a: Scalars, force: Force) -> Moved:
         return Moved(force, [by_position(s, k, m.before, a) for k in range(len(s.freedoms))])
@@ -315,7 +314,7 @@ BY_POSITION = Coupling(
     _by_position_within, lambda k, own: own.carried.change(*own.moved.changes[k]) + _screw(own,
     k).cross_force(own.moved.force), _turned, _handle, lambda handle, m, own: _through(own.moved.changes[m], handle),
 )  # fmt: skip
-"""How joint forces change with coordinates: what is carried turns, too."""
+"""How joint forces change with coordinates: forces on the carried bodies also turn."""
 
 BY_RATE = Coupling(
     lambda link, i, j, own: _screw(own, i).dot(own.carried.change(*own.seen.freedoms[j].by_rate)), lambda k, own:
@@ -344,7 +343,7 @@ def inverse_dynamics_derivatives(
 
 
 class AccelerationSlopes:
-    """How the accelerations of a tree arise at one state, and what they change with.
+    """The accelerations of a tree at one state and their derivatives.
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
 
@@ -354,7 +353,7 @@ class AccelerationSlopes:
     q, v : scalars
     gravity : scalars
     added : matrix, optional
-        Matrix over the freedoms, to be added to the mass matrix.
+        A matrix over the freedoms that is added to the mass matrix.
     """
 
     def __init__(self, tree: Model, q: Scalars, v: Scalars, gravity: Scalars, added: Matrix | None = None) -> None:
@@ -380,7 +379,7 @@ class AccelerationSlopes:
     def of_forces(
         self, a: Scalars, wrenches: Wrenches | None = None, then: Callable[[Column], Column] = lambda column: column
     ) -> tuple[Matrix, Matrix]:
-        """Return dID/dq and dID/dv by rows, or what ``then`` makes of their columns."""
+        """Return dID/dq and dID/dv by rows, with ``then`` applied to their columns if it is given."""
         accelerated = moved(self._walked, self.bodies, a, self.gravity, wrenches)
         slopes = pairs(
             self._walked, [BY_POSITION, BY_RATE], **self.bodies._asdict(), moved=accelerated,
@@ -396,7 +395,7 @@ class AccelerationSlopes:
 
 
 def widened(parents: Sequence[int], added: Matrix) -> Sequence[int]:
-    """Return the carriers of freedoms in a matrix to which something is added: what couples branches fills it."""
+    """Return the carriers of freedoms for the mass matrix plus an added one; couplings between branches fill it in."""
     paths = [set(carriers(parents, k)) for k in range(len(parents))]
     couples = any(present(x) and j <= i and j not in paths[i] for i, row in enumerate(added) for j, x in enumerate(row))
     return tuple(range(-1, len(parents) - 1)) if couples else parents
@@ -417,6 +416,6 @@ def _sum(a: Matrix, b: Matrix) -> Matrix:
 
 
 def _joint_forces(tree: Model, bodies: Bodies, forces: Sequence[Force]) -> list[Scalar]:
-    """Return joint forces except those of rotors; requested from the tips on."""
+    """Return joint forces except those of rotors; they must be requested from the tips to the base."""
     last_first = [[f.screw.dot(forces[i]) for f in bodies.seen[i].freedoms] for i in reversed(range(len(tree.links)))]
     return collect(tree, last_first[::-1])

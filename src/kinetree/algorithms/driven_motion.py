@@ -1,12 +1,12 @@
-"""A mechanism under given drives, and what designers want to know about its motion, over any scalar.
+"""A mechanism with given drives, and measures of its motion for designers, over any scalar.
 
-The independent freedoms y move as given, all others follow:
+The motion of the independent freedoms y is given, and all others follow:
 
     gap(q, y) = 0,    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (Khalil eq. 10.36, 10.40, 10.48)
 
-Wherever q is closed, one more Newton step, which does not move it, carries its derivatives: q - K^-1 gap has the
-derivative -K^-1 dgap by drives and by every number of the model, which is that of the implicit function.  So measures
-of a motion are differentiated like any formula, with :func:`settled` in front.
+At a closed q, one more Newton step does not move q but provides its derivatives: q - K^-1 gap has the derivative -K^-1
+dgap with respect to the drives and every number of the model, which is the derivative of the implicit function. So
+measures of a motion can be differentiated like any formula after a call of :func:`settled`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class DriveChoice(NamedTuple):
     """Which freedoms follow from which; see :class:`kinetree.loops.coordinates.Coordinates`."""
 
     rows: tuple[int, ...]
-    """Constraints that imply all others."""
+    """The independent constraints, which imply all others."""
     dependent: tuple[int, ...]
     """Freedoms that follow from the others."""
     entries: tuple[int, ...]
@@ -52,7 +52,7 @@ class DrivenState:
     tree : Model
     choice : DriveChoice
     q : scalars
-        Closed.
+        A closed configuration.
     rate, second : scalars
         First and second derivatives of the independent freedoms.
     """
@@ -69,7 +69,7 @@ class DrivenState:
 
     @cached_property
     def motor_forces(self) -> list[Scalar]:
-        """The forces of joints with motors, which are as many as the drives but may be others; zero elsewhere."""
+        """The forces of joints with motors, which are as many as the drives but may be other joints; zero elsewhere."""
         tree, whole = self.tree, range(self.tree.nv)
         passive = [k for joint in tree.joints if not joint.actuated for k in whole[joint.v_slice]]
         given = tree, self.q, self.v, self.a, tree.gravity, [None] * len(tree.bodies)
@@ -82,14 +82,14 @@ class DrivenState:
 
     @cached_property
     def loop_wrenches(self) -> list[Force]:
-        """The wrenches of loop joints on their successors, in their moving frames; the shortest if they share loads."""
+        """The wrenches of loop joints on their successors, in their moving frames; the smallest if they share loads."""
         k = constraints.constraint_matrix(self.tree, self.q, self.posed)
         multipliers = constrained.shared(k, self.choice.rows, self._of_rows)
         return constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
 
     @cached_property
     def joint_wrenches(self) -> Sequence[Force]:
-        """What joints of the tree transmit to their bodies, in body axes at the bodies' origins."""
+        """The wrenches that joints of the tree transmit to their bodies, in body axes at the bodies' origins."""
         loads = constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.posed)
         pulled = tendons.with_lines(self.tree, self.q, loads)
         return newton_euler.inverse_dynamics(self.tree, self.q, self.v, self.a, self.tree.gravity, pulled)[1]
@@ -130,11 +130,11 @@ class PointMotion(NamedTuple):
 
 
 class JointPlace(NamedTuple):
-    """Where a joint, cut or uncut, is in the world, wherever its numbers put it; or a point beside it."""
+    """The position in the world of a joint, cut or not, or of a point beside it, as the model's numbers give it."""
 
     joint: str
     beside: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Along world axes."""
+    """Offset from the joint, along world axes."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
         """Measure it."""
@@ -148,7 +148,7 @@ class JointPlace(NamedTuple):
 
 
 class DriveQuality(NamedTuple):
-    """How well the drives decide all else: 0 at dead points, 1 at best."""
+    """How well the drives determine all other freedoms: 0 at dead points, 1 at best."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
         """Measure it."""
@@ -170,7 +170,7 @@ class JointTurn(NamedTuple):
     """Cosine and sine of a coordinate."""
 
     entry: int
-    """Of q."""
+    """Index in q."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
         """Measure it."""
@@ -178,7 +178,7 @@ class JointTurn(NamedTuple):
 
 
 class LineDirection(NamedTuple):
-    """Where the line from one point to another points to in a plane: cosine and sine from its first axis on."""
+    """The direction in a plane of the line between two points: cosine and sine, from the plane's first axis."""
 
     first: PointMotion
     second: PointMotion
@@ -209,7 +209,7 @@ class Angle(NamedTuple):
 
 
 class JointWrench(NamedTuple):
-    """Moment and force of a joint, cut or uncut, on its second body, along world axes."""
+    """Moment and force of a joint, cut or not, on its second body, along world axes."""
 
     joint: str
 
@@ -231,12 +231,13 @@ class ShakingWrench(NamedTuple):
     """The wrench of the motion on the ground: moment about the world's origin, and force; without the static weight."""
 
     weight: bool = False
-    """Whether gravity counts, too."""
+    """Whether gravity is included."""
 
     def __call__(self, state: DrivenState) -> list[Scalar]:
         """Return its value."""
         tree, gravity = state.tree, state.tree.gravity if self.weight else (0.0, 0.0, 0.0)
-        # what joints on the ground would transmit without loops; loops move forces from one of them to another
+        # what joints on the ground would transmit without loops; loops only shift forces from one of these joints to
+        # another
         forces = newton_euler.inverse_dynamics(tree, state.q, state.v, state.a, gravity, springs=False)[1]
         total = [0.0] * 6
         for i in tree.roots:

@@ -1,8 +1,8 @@
 """Factors of the mass matrix that keep the zeros of branches, and solving with them.
 
 ``parents[k]`` is the nearest degree of freedom that carries k, -1 for none
-(:attr:`kinetree.model.tree.Model.dof_parents`); entries outside a dof's own path to the
-base are zero in the matrix and stay zero in the factors.
+(:attr:`kinetree.model.tree.Model.dof_parents`); entries outside a degree of freedom's own path to the base are zero in
+the matrix and stay zero in the factors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Matrix = list[list[Scalar]]
 
 
 def carriers(parents: Sequence[int], k: int) -> list[int]:
-    """Return a degree of freedom and those that carry it, toward the base."""
+    """Return a degree of freedom followed by those that carry it, toward the base."""
     path = []
     while k >= 0:
         path.append(k)
@@ -30,8 +30,8 @@ def eliminate(
 ) -> tuple[list[Column], list[Scalar]]:
     """Factor ``M = L^T D L`` from the tips, touching only carriers.
 
-    Returns L by rows, without its diagonal and without what is zero by structure, and D. ``divided(entry, pivot)``
-    divides entries by pivots; ``paths`` are :func:`carriers`.
+    Returns L by rows, without its diagonal and its structural zeros, and D. ``divided(entry, pivot)`` divides entries
+    by pivots; ``paths`` are the results of :func:`carriers`.
     """
     h = [{i: row[i] for i in path} for row, path in zip(matrix, paths, strict=True)]
     lower: list[Column] = [{} for _ in h]
@@ -64,7 +64,7 @@ def ltl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> Matrix:
 
 
 def half_solve(lower: Matrix, parents: Sequence[int], rhs: Sequence[Scalar]) -> list[Scalar]:
-    """Solve ``L^T x = rhs``; x is nonzero only where the right side is, and on the paths from there to the base."""
+    """Solve ``L^T x = rhs``; x is nonzero only where ``rhs`` is, and on the paths from there to the base."""
     x = list(rhs)
     for k in reversed(range(len(x))):
         if present(x[k]):

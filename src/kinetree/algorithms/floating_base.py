@@ -1,4 +1,4 @@
-"""Inverse dynamics of a floating base as the sources pose it (Shah table 7.1, Featherstone eq. 7.25-7.31).
+"""Inverse dynamics of a floating base as the sources define it (Shah table 7.1, Featherstone eq. 7.25-7.31).
 
 The joint accelerations are given and nothing drives the base: first the base
 acceleration follows from the balance of the whole robot, then the joint forces.

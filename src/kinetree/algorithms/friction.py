@@ -12,7 +12,7 @@ from .tendons import damping_force
 
 
 class FrictionCoefficients(NamedTuple):
-    """What each degree of freedom feels; the losses of a follower count at its leader."""
+    """The friction felt at each degree of freedom; the losses of a follower are included at its leader."""
 
     damping: list[Scalar]
     """Viscous."""
@@ -111,13 +111,13 @@ def friction_force(
     tree: Model, v: Sequence[Scalar], speed: float, q: Sequence[Scalar] | None = None,
     built_up: Mapping[int, Scalar] | None = None, followed: Mapping[int, Scalar] | None = None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint friction as it acts on the robot, smooth enough to integrate.
+    """Return joint friction as it acts on the robot, smoothed for integration.
 
     Viscous friction is as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which has all
-    derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant. With ``q``,
-    dampers along tendons are part of it.  ``built_up`` gives, for some freedoms, the share of Coulomb friction that has
-    built up, from -1 to 1, see :func:`building_up`; ``followed`` gives the velocity of dampers that follow theirs in
-    time, see :func:`following`; friction of followers, which is felt at the same freedom, builds up at once.
+    derivatives and reaches 71 % of its full size at ``speed`` and 99.5 % at ten times that speed; an offset is
+    constant. With ``q``, dampers along tendons are included. For some freedoms, ``built_up`` gives the share of Coulomb
+    friction that has built up, from -1 to 1 (see :func:`building_up`), and ``followed`` gives the delayed velocity of
+    the damper (see :func:`following`). Friction of followers, which is felt at the same freedom, builds up at once.
     """
     shares, behind, more = built_up or {}, followed or {}, fading_friction(tree)
     parts = [(coefficients(tree, False if shares or behind else None), shares, behind, more)]
@@ -164,11 +164,11 @@ def _where_any(tree: Model, attribute: str) -> dict[int, float]:
 def building_up(share: Scalar, rate: Scalar, travel: float) -> Scalar:
     """Return the rate at which the share of Coulomb friction builds up (Dahl, 1968).
 
-    Over the distance s it approaches the sign of the velocity as ``exp(-s / travel)``.
+    The share approaches the sign of the velocity; the difference decays with the distance s as ``exp(-s / travel)``.
     """
     return (rate - abs(rate) * share) / travel
 
 
 def following(behind: Scalar, rate: Scalar, time: float) -> Scalar:
-    """Return the rate at which a damper's velocity follows its joint's, with a spring between (Maxwell, 1867)."""
+    """Return the rate at which a damper's velocity follows that of its joint through a spring (Maxwell, 1867)."""
     return (rate - behind) / time

@@ -1,8 +1,8 @@
-"""Compliant directions, and the stiffness and damping along them: for steps that are implicit in them.
+"""Compliant directions, with the stiffness and damping along them, for integration steps that are implicit in these.
 
-With stiffness k and damping b along a length whose rate is s v, a step h resists accelerations by (h b + h^2 k) s s^T.
-Along a single freedom that is a heavier rotor; along a line on which the world holds a point of a body, more inertia of
-that body; along any other length, a matrix of rank one.
+With stiffness k and damping b along a length whose rate is s v, an implicit step h adds (h b + h^2 k) s s^T to the
+inertia. For a single freedom this is a heavier rotor; for a line along which the world holds a point of a body, it is
+more inertia of that body; for any other length, it is a matrix of rank one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class BodyLine(NamedTuple):
 
 
 Along = list[tuple[Taut | BodyLine, Scalar, Scalar]]
-"""Lengths and lines, with stiffness and damping along them."""
+"""Lengths and lines, with the stiffness and damping along each."""
 
 GivingWay = tuple[list[Scalar], list[Scalar], Along]
-"""Stiffness and damping of each freedom alone, and what is compliant along lengths and lines."""
+"""Stiffness and damping of each single freedom, and compliance along lengths and lines."""
 
 
 def impedance_of(tree: Model, along: Along) -> GivingWay:
-    """Return what is compliant, single freedoms separately."""
+    """Return the compliance of an element, with single freedoms separate from lengths and lines."""
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
     others: Along = []
@@ -52,7 +52,7 @@ def impedance_of(tree: Model, along: Along) -> GivingWay:
 
 
 def sum_of(tree: Model, parts: Iterable[Any]) -> GivingWay:
-    """Return what is compliant together; parts that concern only single freedoms omit the last of the three."""
+    """Return the sum of several compliances; those of single freedoms only omit the last of the three parts."""
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
     along: Along = []
@@ -66,9 +66,9 @@ def sum_of(tree: Model, parts: Iterable[Any]) -> GivingWay:
 def at_freedoms(
     tree: Model, lengths: Iterable[tuple[Taut, Scalar, Scalar]]
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
-    """Return stiffness and damping of each freedom that bound those along lengths.
+    """Return stiffness and damping per freedom that are upper bounds of those along lengths.
 
-    They bound s s^T k by a diagonal: |s| times the sum of all |s| at each freedom.
+    The matrix s s^T k is bounded by a diagonal one: |s| times the sum of all |s| at each freedom.
     """
     stiffness: list[Scalar] = [0.0] * tree.nv
     damping: list[Scalar] = [0.0] * tree.nv
@@ -110,7 +110,7 @@ def slopes_of(tree: Model, posed: Sequence[Posed], along: Iterable[Taut | BodyLi
 
 
 Rows = Sequence[tuple[dict[int, Scalar], Scalar]]
-"""Slopes of lengths, and what resists accelerations along each."""
+"""Slopes of lengths, and the resistance to acceleration along each."""
 
 
 def forward_dynamics(
@@ -123,7 +123,7 @@ def forward_dynamics(
     parents = tree.dof_parents
     for slope, more in rows:
         if not _is_on_one_path(slope, parents):
-            parents = tuple(range(-1, tree.nv - 1))  # what couples branches fills the matrix
+            parents = tuple(range(-1, tree.nv - 1))  # couplings between branches fill in the matrix
         for i, s in slope.items():
             for j, r in slope.items():
                 if j <= i:

@@ -1,7 +1,7 @@
 """Hybrid dynamics: some joints are given accelerations, the others forces (Featherstone section 7.5, eq. 7.36-7.38).
 
-A joint with known acceleration does not yield: its articulated body is passed on as a whole, and its force is read off
-when the motion is known.
+A joint with known acceleration does not yield: its articulated body is passed on as a whole, and its force is computed
+once the motion is known.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _beside_tendons(
     tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars,
     wrenches: Wrenches | None, pulled: Scalars,
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
-    """Solve with tendons, whose pull the joint forces must hold as well."""
+    """Solve with tendons, whose pull the joint forces must also hold."""
     moved = {k for j, is_known in zip(tree.joints, known, strict=True) if is_known for k in _freedoms(j)}
     less = [x if k in moved else x - p for k, (x, p) in enumerate(zip(given, pulled, strict=True))]
     a, tau = hybrid_dynamics(replace(tree, tendons=()), q, v, less, known, gravity, wrenches)

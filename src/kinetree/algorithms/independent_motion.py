@@ -1,11 +1,12 @@
-"""Closed chains in independent coordinates: what the loops leave free, and dynamics along it.
+"""Closed chains in independent coordinates: the motions that the loops leave free, and the dynamics along them.
 
     v = G y',    a = G y'' + g,      K_d G_d = -K_i,   K_d g_d = -drift        (Khalil eq. 10.36, 10.48)
 
-``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination: they
+``pivots`` are the independent constraints, each with the freedom that it determines, in the order of elimination; they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`).  All other freedoms are independent.
-Loops that share no joint do not affect one another: G is found cluster by cluster, and articulated and composite bodies
-go through clusters as through joints (:mod:`.loop_clusters`), so that work grows with the bodies.
+Loops that share no joint do not affect one another: G is found cluster by cluster, and the recursions of articulated
+and composite bodies treat clusters as joints (:mod:`.loop_clusters`), so that the work is proportional to the number of
+bodies.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .passes import Scalars, add, nothing, outward, positions, present, rates
 Matrix = list[list[Scalar]]
 
 MOST_TOGETHER = 16
-"""Constraints up to which rates are solved for all at once, by orthogonal columns."""
+"""Up to this many constraints, rates are solved for all at once, by orthogonal columns."""
 
 
 def least_quality_of_rates(pivots: Pivots) -> float:
@@ -40,7 +41,7 @@ def independent_freedoms(tree: Model, pivots: Pivots) -> list[int]:
 
 
 class LoopsTogether(NamedTuple):
-    """Loops that share joints: all their constraints, those that count, and the freedoms that all others follow."""
+    """Loops that share joints: all constraints, the independent ones, and the freedoms that all others follow."""
 
     rows: list[int]
     pivots: Pivots
@@ -74,7 +75,7 @@ class Embedding(NamedTuple):
     free: list[int]
     """The independent freedoms."""
     shares: dict[int, dict[int, Scalar]]
-    """G: the shares by which each of the other freedoms follows the independent ones."""
+    """G: the coefficients with which each of the other freedoms follows the independent ones."""
     particular: dict[int, Scalar]
     """g: accelerations of the others when those of the independent ones are zero."""
     quality: Scalar
@@ -98,8 +99,9 @@ class Embedding(NamedTuple):
     def leverage(self, tree: Model) -> Scalar:
         """Return the largest sum of squares of G in a cluster: how much faster others move than the independent ones.
 
-        All are lengths.  Each pivot may be fair while their product is not.  Then columns of G are large and nearly
-        parallel, and G^T M G, whose condition is that of G squared, loses the digits of accelerations.
+        All rates are compared as lengths. Each pivot may be acceptable while their product is not. Then columns of G
+        are large and nearly parallel, and G^T M G, whose condition number is that of G squared, loses digits of the
+        accelerations.
         """
         length = [self.size if unit == "rad" else 1.0 for unit in tree.v_units]
         largest: Scalar = 0.0
@@ -131,13 +133,13 @@ class Embedding(NamedTuple):
         return {i: x[0] for part in self.clusters for i, x in self._carried(part, [force]).items()}
 
     def _carried(self, part: LoopsTogether, forces: Sequence[Scalars]) -> dict[int, list[Scalar]]:
-        """Return the multipliers of a cluster's constraints that count for several forces, by constraint."""
+        """Return the multipliers of a cluster's independent constraints for several forces, by constraint."""
         turned = [(j, i) for i, j in part.pivots]
         across = {j: {i: self.k[i][j] for i, _ in part.pivots} for _, j in part.pivots}
         return follow(across, {j: [force[j] for force in forces] for j in across}, turned, self.size)[0]
 
     def shortest_multipliers(self, force: Scalars) -> list[Scalar]:
-        """Return the smallest multipliers of all constraints that do the same as :meth:`multipliers`.
+        """Return the smallest multipliers of all constraints with the same effect as those of :meth:`multipliers`.
 
         Redundant rows of K are C times those of the pivots, so that lambda_p + C^T lambda_r = alone.  The smallest are
         lambda_r = (1 + C C^T)^-1 C alone.
@@ -155,7 +157,7 @@ class Embedding(NamedTuple):
         return [found.get(i, 0.0) for i in range(len(self.k))]
 
     def along(self, force: Scalars) -> list[Scalar]:
-        """Return G^T force: the effect of a force on all freedoms at the independent ones."""
+        """Return G^T force: the effect at the independent freedoms of a force on all freedoms."""
         found = {j: force[j] for j in self.free}
         for j, shares in self.shares.items():
             for i, share in shares.items():
@@ -164,7 +166,7 @@ class Embedding(NamedTuple):
         return [found[j] for j in self.free]
 
     def laid_out(self, independent: Scalars) -> list[Scalar]:
-        """Return numbers of the independent freedoms among all, zero elsewhere."""
+        """Return a vector over all freedoms from the values of the independent ones; zero elsewhere."""
         y = dict(zip(self.free, independent, strict=True))
         return [y.get(j, 0.0) for j in range(self.nv)]
 
@@ -195,7 +197,7 @@ class Embedding(NamedTuple):
         return self._replace(free=free, shares=shares, particular=particular)
 
     def following(self, group: ClusterJoint) -> dict[int, list[Scalar]]:
-        """Return how freedoms of bodies that move together follow, as :func:`.loop_clusters.accelerations` needs it."""
+        """Return how freedoms of bodies that move together follow, as :func:`.loop_clusters.accelerations` requires."""
         return {
             j: [*(shares.get(i, 0.0) for i in group.independent), self.particular[j]]
             for j, shares in ((j, self.shares[j]) for j in group.dependent)
@@ -270,7 +272,7 @@ def accelerations(
 def _accelerations_by_mass_matrix(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
 ) -> list[Scalar]:
-    """Return the same where leaders and followers, which may be far apart, share freedoms."""
+    """Return the same for leaders and followers, which share freedoms and may be far apart."""
     a = motion.acceleration([0.0] * len(motion.free))
     if not motion.free:
         return a
@@ -285,8 +287,8 @@ def hybrid_dynamics(
     """Return all accelerations and forces where some freedoms are given accelerations, all others forces.
 
     ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate under their
-    forces, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left, G_k^T
-    (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
+    forces, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are the remainder,
+    G_k^T (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
     """
     tau = [0.0 if j in known else x for j, x in enumerate(given)]
     a = accelerations(tree, q, v, tau, tree.gravity, loads, motion.driven({j: given[j] for j in known}))
@@ -307,7 +309,7 @@ def inverse_dynamics(
 ) -> list[Scalar]:
     """Return forces on the independent freedoms, zero elsewhere; with friction if ``rubbing``.
 
-    They are G^T tau of the tree (Khalil eq. 10.40), of which each cluster has its own part.
+    They are G^T tau of the tree (Khalil eq. 10.40); each cluster contributes its own part.
     """
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
     if rubbing:
@@ -333,7 +335,7 @@ class LoopForces(NamedTuple):
     world: list[Force]
     """The same in world axes, at the joint."""
     joints: Sequence[Force]
-    """What each joint of the tree transmits to its body, in body axes at the body's origin."""
+    """The wrench that each joint of the tree transmits to its body, in body axes at the body's origin."""
 
 
 def loop_forces(
@@ -363,7 +365,7 @@ def reduced(mass: Matrix, motions: Matrix) -> Matrix:
 
 
 def mass_matrix(tree: Model, q: Scalars, motion: Embedding) -> Matrix:
-    """Return G^T M G, by composite bodies that pass through clusters as if through joints."""
+    """Return G^T M G by composite bodies, with clusters treated as joints."""
     if tree.has_followers:
         return reduced(composite_body.mass_matrix(tree, q), motion.columns)
     entries = loop_clusters.mass_matrix(tree, q, groups(tree, motion.free), motion.following)

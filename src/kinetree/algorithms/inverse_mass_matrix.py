@@ -1,8 +1,8 @@
 """The inverse of the mass matrix in O(n^2), from articulated bodies, without inverting the matrix.
 
 Column j of the inverse is the acceleration that a unit force at freedom j causes with no
-other forces and no velocities.  All columns share one elimination; a column is zero in
-the inward sweep outside the path of its joint.
+other forces and no velocities.  All columns share one elimination; in the inward sweep a column is zero outside the
+path of its joint.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _columns(
     path: Any, posed: Sequence[Posed], local: Transform, write: Callable[..., Columns],
     moving: Sequence[Twist] | None = None, *per_body: Sequence[Any],
 ) -> Sequence[Columns]:  # fmt: skip
-    """Return the columns of each joint, from ``write``, on a path from a frame ``local`` on its last body to its first.
+    """Return the columns that ``write`` gives for each joint on the path to the frame ``local`` on a body.
 
     ``write(link, reach, posed, moving, *inputs_of_this_body)`` computes them.
     """
@@ -88,7 +88,8 @@ def columns_at(
 ) -> list[Motion | None]:
     """Return columns for the frame ``local`` on a body, in its own coordinates; None if a joint does not move it.
 
-    Joints at and below the body ``above`` are left out: motion relative to that body.
+    The joints of the body ``above`` and of those that carry it are left out; the result is motion relative to that
+    body.
     """
 
     def write(link: Link, reach: Reach, p: Posed, t: None) -> Columns:
@@ -111,8 +112,8 @@ def jacobian(tree: Model, q: Scalars, name: str, frame: str = "body") -> Columns
 def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "body") -> Columns:
     """Return the columns of the Jacobian's time derivative, component by component in the chosen frame.
 
-    A column is a joint's screw s_k, which changes in space as s_k' = v_k x s_k plus its
-    apparent rate; in body axes it is seen from a frame moving with velocity v_F.
+    A column is a joint's screw s_k, whose rate in space is s_k' = v_k x s_k plus its apparent rate; in body axes it is
+    seen from a frame that moves with velocity v_F.
     """
 
     def write(link: Link, reach: Reach, p: Posed, t: Twist, q: Scalars, v: Scalars) -> Columns:
@@ -121,7 +122,7 @@ def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "
         found = []
         for k, s in enumerate(p.subspace):
             column = reach.here.motion_to_child(s)
-            rate = velocity.cross(column)  # of the screw, as a vector in space
+            rate = velocity.cross(column)  # rate of the screw as a vector in space
             if apparent is not None:
                 rate = rate + reach.here.motion_to_child(apparent[k])
             found.append(_componentwise(rate, column, reach.velocity, reach.world, frame))
@@ -141,7 +142,7 @@ def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transfor
         return pose.motion_to_parent(rate)
     if frame == "body":
         return rate - v_frame.cross(column)
-    # aligned: the axes stand still but the origin moves along with the frame
+    # aligned: the axes are fixed, but the origin moves with the frame
     drift = Motion(ZERO3, v_frame.linear)
     return express(rate - drift.cross(column), pose, "aligned")
 

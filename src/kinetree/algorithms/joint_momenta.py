@@ -4,9 +4,10 @@ With H_j the momentum of everything that joint j carries, in the coordinates of 
 
     p_j = S_j . H_j + rotor v_j,        (C^T v)_j = (v_j x S_j + S'_j) . H_j,
 
-v_j being the velocity of the body and S'_j the rate of the subspace in its own coordinates.  The second follows
-from C = sum J^T (I J' + B J) with the columns of J' = X (v_j x S_j + S'_j) - v_i x (X S_j) and B + B^T = 0,
-B v_i = v_i x* I v_i: what the last term of J' gives, B^T takes away.  So C^T v needs no matrix: two sweeps, O(n).
+where v_j is the velocity of the body and S'_j the rate of the subspace in the body's coordinates. The second equation
+follows from C = sum J^T (I J' + B J) with the columns of J' = X (v_j x S_j + S'_j) - v_i x (X S_j) and B + B^T = 0, B
+v_i = v_i x* I v_i: the last term of J' and the term of B^T cancel. So C^T v takes two sweeps, O(n), and needs no
+matrix.
 """
 
 from __future__ import annotations

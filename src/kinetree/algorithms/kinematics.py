@@ -86,7 +86,7 @@ def of_frame(tree: Model, name: str, posed: Sequence[Posed]) -> tuple[int, Trans
 
 
 class OnPath(NamedTuple):
-    """A frame at the end of the path of bodies that carry it."""
+    """A frame together with the path of bodies that carry it."""
 
     path: Any
     posed: Sequence[Posed]
@@ -95,11 +95,11 @@ class OnPath(NamedTuple):
     world: Transform
     """Pose of the frame in the world."""
     fixed: bool
-    """Whether it is on the base."""
+    """Whether the frame is on the base."""
 
 
 def to_frame(tree: Model, q: Scalars, name: str) -> OnPath:
-    """Return a frame's place, walking only its own path."""
+    """Return a frame with its path; only the bodies on that path are visited."""
     frame = tree.frame(name)
     local = frame.pose.spatial()
     path = path_to(tree, frame.body)

@@ -1,15 +1,16 @@
-"""Dynamics of closed chains in O(n): loops that share joints are one joint of the tree of clusters.
+"""Dynamics of closed chains in O(n): loops that share joints are treated as one joint in a tree of clusters.
 
-Within a cluster of loops all accelerations follow from those of some of its freedoms, by its own constraints alone,
+Within a cluster of loops, all accelerations follow from those of some of its freedoms through the cluster's own
+constraints,
 
     a = G y + g,      K_d G_d = -K_i,   K_d g_d = -drift        (Khalil eq. 10.36, 10.48)
 
-so a cluster is a joint with the freedoms y that carries several bodies at once, and articulated bodies (Featherstone
-eq. 6.46-6.55) pass through it as through any other (constraint embedding: Jain 2012; cluster joints: Chignoli et al.
-2024).  No multipliers are formed, and distant loops affect one another only as joints do.
+so a cluster is a joint with the freedoms y that carries several bodies at once, and the articulated-body recursion
+(Featherstone eq. 6.46-6.55) treats it like any other joint (constraint embedding: Jain 2012; cluster joints: Chignoli
+et al. 2024).  No multipliers are formed, and distant loops affect one another only as joints do.
 
-``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination; they
-are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so that zeros stay.
+``pivots`` are the independent constraints, each with the freedom that it determines, in the order of elimination; they
+are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so that structural zeros are preserved.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
 LEAST_QUALITY_OF_CLUSTERS = 1e-4
-"""Where the choice of pivots works worse than this (a squared sine), another way must be taken.
+"""If the quality of the choice of pivots (a squared sine) is below this, another method must be used.
 
 Above it, accelerations are accurate to nine digits or more: in 400 states of a falling platform the worst error was 150
-eps divided by the quality, most were less than one.
+eps divided by the quality, and most were less than one eps.
 """
 
 
@@ -72,7 +73,7 @@ def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
 def _hanging_together(tree: Model, clusters: Sequence[set[int]]) -> list[list[int]]:
     """Return the bodies of clusters, with all bodies between coupled ones.
 
-    The bodies around a loop are connected as they are; coupled ones may have others between them.
+    The bodies around a loop are already connected; coupled bodies may have others between them.
     """
     found: list[set[int]] = []
     for bodies in clusters:
@@ -96,15 +97,15 @@ def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) ->
     Returns
     -------
     x : dict
-        Solutions by the freedoms that the pivots determine.
+        Solutions, keyed by the freedoms that the pivots determine.
     quality : scalar
-        Between 0 and 1: how large pivots are compared with what they represent.
+        Between 0 and 1: how large the pivots are compared with the entries they were computed from.
     """
     work = {i: {j: k[i][j] for _, j in pivots if present(k[i][j])} for i, _ in pivots}
     rhs = {i: list(sides[i]) for i, _ in pivots}
     quality: Scalar = 1.0
     for n, (i, j) in enumerate(pivots):
-        pivot = work[i].get(j, 0.0)  # where everything is in line, the reference divides by this zero and reports it
+        pivot = work[i].get(j, 0.0)  # at a dead point, the reference divides by this zero and reports it
         below = [m for m, _ in pivots[n + 1 :] if j in work[m]]
         whole = constrained.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
         whole = where(whole > size * size, whole, size * size)
@@ -131,24 +132,25 @@ def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) ->
 
 
 Following = Callable[[ClusterJoint], dict[int, list[Scalar]]]
-"""How each dependent freedom of a group follows the independent ones: shares; last, what it does if these are at
-rest."""
+"""How each dependent freedom of a group follows the independent ones: coefficients, then its acceleration when these
+are at rest."""
 
 
 class Together(NamedTuple):
-    """A group whose freedoms move all of its bodies, with everything they carry."""
+    """A group of bodies that move together, with everything they carry."""
 
     basis: dict[int, list[Scalar]]
-    """The shares by which each of its freedoms follows the independent ones."""
+    """The coefficients with which each of its freedoms follows the independent ones."""
     particular: dict[int, Scalar]
     felt: dict[int, list[Force | None]]
-    """What each body must pass on for a unit of each independent freedom; last, for what only constraints require."""
+    """The force that each body must pass on per unit of each independent freedom; last, the force that only the
+    constraints require."""
     handed: list[Force | None]
-    """The same at the carrier."""
+    """The same forces at the carrier."""
     d: Matrix
-    """How the independent freedoms resist one another."""
+    """Inertia matrix of the independent freedoms."""
     inertia: Any
-    """What the carrier feels of all bodies as if the group were rigid; None if the carrier is the base."""
+    """Inertia of all bodies that the carrier would feel if the group were rigid; None if the carrier is the base."""
 
 
 def _together(
@@ -158,7 +160,7 @@ def _together(
     basis = {j: [1.0 if n == m else 0.0 for m in range(count)] for n, j in enumerate(group.independent)}
     basis |= {j: x[:count] for j, x in followed.items()}
     particular: dict[int, Scalar] = dict.fromkeys(basis, 0.0) | {j: x[count] for j, x in followed.items()}
-    # how bodies move with each of the group's freedoms, and because of the constraints alone
+    # how bodies move with each of the group's freedoms, and due to the constraints alone
     along: dict[int, list[Motion | None]] = {group.carrier: [None] * (count + 1)}
     for i in group.bodies:
         link, m = tree.links[i], moving[i]
@@ -200,9 +202,9 @@ def _to_parent(x: Transform, inertia: Any) -> Any:
 def mass_matrix(
     tree: Model, q: Scalars, order: Sequence[ClusterJoint], following: Following
 ) -> dict[tuple[int, int], Scalar]:
-    """Return how independent freedoms resist one another, by composite bodies that pass through groups of bodies.
+    """Return the mass matrix of the independent freedoms, by composite bodies, with groups of bodies treated as joints.
 
-    Entries are found by their freedoms, the larger one first; those between branches are left out.
+    Entries are keyed by pairs of freedoms, the larger one first; those between branches are left out.
     """
     still = [[0.0] * link.kind.nv for link in tree.links]
     moving = outward(tree, move, base_at_rest((0.0, 0.0, 0.0)), positions(tree, q), still, nothing(tree))
@@ -233,7 +235,7 @@ def mass_matrix(
 
 
 class Eliminated(NamedTuple):
-    """A group whose freedoms have been eliminated: what gives its accelerations once its carrier's is known."""
+    """A group whose freedoms have been eliminated; it gives their accelerations once that of the carrier is known."""
 
     basis: dict[int, list[Scalar]]
     particular: dict[int, Scalar]
@@ -244,7 +246,7 @@ class Eliminated(NamedTuple):
 def accelerations(
     tree: Model, order: Sequence[ClusterJoint], moving: Sequence[Any], loads: Any, tau: Scalars, following: Following
 ) -> list[Scalar]:
-    """Return accelerations by articulated bodies that pass through groups of bodies as through joints."""
+    """Return accelerations by articulated bodies, with groups of bodies treated as joints."""
     inertia = [link.articulated() for link in tree.links]
     force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads or nothing(tree), strict=True)]
     given_way = [_give_way(tree, group, moving, inertia, force, tau, following(group)) for group in reversed(order)]
@@ -268,7 +270,7 @@ def _give_way(
     tree: Model, group: ClusterJoint, moving: Sequence[Any], inertia: list[ArticulatedInertia], force: list[Force],
     tau: Scalars, followed: dict[int, list[Scalar]],
 ) -> Eliminated:  # fmt: skip
-    """Pass a group's inertia and force, less what its freedoms take, to its carrier (in ``inertia`` and ``force``)."""
+    """Pass a group's inertia and force, less the part of its freedoms, to its carrier (``inertia``, ``force``)."""
     one, count = _together(tree, group, moving, inertia, followed), len(group.independent)
     excess: list[Scalar] = [0.0] * count
     for i in reversed(group.bodies):

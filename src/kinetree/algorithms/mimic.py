@@ -1,9 +1,9 @@
 """Forward dynamics when some joints mimic others.
 
-A leader and its followers, with the bodies between them, are one joint of a tree of clusters, through which articulated
-bodies pass as through any other (:mod:`.loop_clusters`): its only constraints are a_f = ratio * a_leader. Other
-methods, and leaders far from their followers, solve the tree with every joint free; then the multipliers that hold the
-followers to their leaders come from a small system, one row per follower.
+A leader and its followers, with the bodies between them, are one joint in a tree of clusters, which the
+articulated-body recursion treats like any other (:mod:`.loop_clusters`); its only constraints are a_f = ratio *
+a_leader. With other methods, or if leaders are far from their followers, the tree is solved with every joint free; then
+a small system with one row per follower gives the multipliers that hold the followers to their leaders.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .passes import Scalars, nothing, outward, positions, rates
 Solver = Callable[..., list[Scalar]]
 
 MOST_FREEDOMS = 12
-"""Freedoms of leaders and what is between them and their followers, beyond which multipliers cost less."""
+"""If a leader and the joints between it and its followers have more freedoms than this, multipliers cost less."""
 
 
 def expand(tree: Model, tau: Scalars) -> list[Scalar]:
@@ -71,7 +71,7 @@ def forward_dynamics_by_clusters(
 
 
 def _shares(tree: Model, free: Model, follower: int, independent: Sequence[int]) -> list[Scalar]:
-    """Return the shares by which a follower follows the independent freedoms of its group, one being its leader."""
+    """Return the coefficients with which a follower follows the independent freedoms of its group."""
     leader = free.links[_leader(tree, follower)].v_slice.start
     return [tree.links[follower].ratio if j == leader else 0.0 for j in independent]
 

@@ -2,8 +2,9 @@
 
 A module is a serial chain of links.  Between modules only the motion of the last link of the carrying module goes
 outward, and one wrench and one articulated inertia come back; within a module its links are visited one by one, and its
-freedoms are eliminated together: the pivot I_i of a module is a matrix, factored as U D U^T by scalars. What the book
-stacks (w_i, N_i, Psi_i with bars) are lists here, an entry per link, in the links' own coordinates.
+freedoms are eliminated together: the pivot I_i of a module is a matrix, which is factored as U D U^T with scalar
+pivots. The book's stacked vectors and matrices (w_i, N_i, Psi_i with bars) are lists here, with one entry per link, in
+the links' own coordinates.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ Chain = tuple[int, ...]
 
 
 class InverseStep(NamedTuple):
-    """What the recursions of inverse dynamics find for one module.
+    """Results of the recursions of inverse dynamics for one module.
 
     Attributes
     ----------
     own : list of Force
-        w*, what the motion of each link alone requires (Shah eq. 6.3).
+        w*, the wrench that the motion of each link alone requires (Shah eq. 6.3).
     total : list of Force
-        w~ of each link, with all that it carries (eq. 6.5).
+        w~, the wrench of each link with everything it carries (eq. 6.5).
     tau : list
         Joint forces of the module, N^T w~ (eq. 6.6).
     """
@@ -40,7 +41,7 @@ class InverseStep(NamedTuple):
 
 
 class ForwardStep(NamedTuple):
-    """What the backward recursion of forward dynamics finds for one module (Shah eq. 6.10, 6.11).
+    """Results of the backward recursion of forward dynamics for one module (Shah eq. 6.10, 6.11).
 
     Attributes
     ----------
@@ -49,11 +50,11 @@ class ForwardStep(NamedTuple):
     u, d : matrix, list
         Its factors, I^_i = U D U^T.
     felt : list of Force
-        A^T Psi^, what the carrying link feels of a unit of each freedom's acceleration.
+        A^T Psi^, the wrench on the carrying link per unit of each freedom's acceleration.
     eta_tilde : Force or None
-        What the modules that this one carries pass to its last link; None if it carries none.
+        The wrench that the modules carried by this one pass to its last link; None if it carries none.
     phi_hat, phi_tilde : list
-        Forces left for the module's own freedoms, and I^_i^-1 times them.
+        Forces that remain for the module's own freedoms, and I^_i^-1 times them.
     """
 
     pivot: list[list[Scalar]]
@@ -195,7 +196,7 @@ def _composite(
 ) -> tuple[ArticulatedInertia, list[list[Scalar]], list[Force]]:
     """Return M^ of a module at its carrier, its pivot N^T M^ N, and A^T M^ N (Shah eq. 5.34-5.36).
 
-    M^ has the links' inertias on its diagonal; only the last one gets what other modules pass on.
+    M^ has the links' inertias on its diagonal; only the last link receives the inertia of carried modules.
     """
     first, counts = {}, 0
     for k in chain:
@@ -223,7 +224,7 @@ def _composite(
 def _freed(
     whole: ArticulatedInertia, felt: Sequence[Force], u: list[list[Scalar]], d: list[Scalar]
 ) -> ArticulatedInertia:
-    """Return what the carrier feels of a module whose freedoms yield: A^T (M^ - Psi^ Psi^T) A (Shah eq. 5.36)."""
+    """Return the inertia that a carrier feels if a module's freedoms yield, A^T (M^ - Psi^ Psi^T) A (Shah eq. 5.36)."""
     n = len(d)
     columns = [udu_solve(u, d, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     for force, column in zip(felt, columns, strict=True):
@@ -232,7 +233,7 @@ def _freed(
 
 
 def udu(matrix: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row on (Shah section 6.1.2)."""
+    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row up (Shah section 6.1.2)."""
     n, rest = len(matrix), [list(row) for row in matrix]
     u: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for j in reversed(range(n)):

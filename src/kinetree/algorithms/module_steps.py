@@ -1,7 +1,7 @@
-"""The recursions over modules, shown: their intermediate results, and the order of steps (Shah tables 6.3, 6.4).
+"""The recursions over modules for readers: intermediate results, and the order of the steps (Shah tables 6.3, 6.4).
 
-Numbers are those of :mod:`.module_recursion` for one state, as arrays; the order of execution is text, made for any
-robot as the book writes it out for its gripper.
+The numbers are those of :mod:`.module_recursion` for one state, as arrays. The order of execution is text in the style
+of the book's example of a gripper, but for any robot.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DYNAMICS = ("inverse_dynamics", "forward_dynamics")
 
 @dataclass(frozen=True)
 class ModuleQuantities:
-    """What the recursions find for one module; wrenches are moment and force in the links' own axes.
+    """Results of the recursions for one module; wrenches are moment and force in the links' own axes.
 
     Attributes
     ----------
@@ -42,15 +42,16 @@ class ModuleQuantities:
     links : tuple of str
         From the first to the last.
     own, total : ndarray, shape (links, 6)
-        w* and w~: what each link's motion requires alone, and with everything it carries (Shah eq. 6.3, 6.5).
+        w* and w~: the wrench that each link's motion requires alone, and with everything it carries (Shah eq. 6.3,
+        6.5).
     tau : ndarray
         Joint forces of the module (eq. 6.6).
     pivot, u, d : ndarray
         I^, and its factors U D U^T; empty in inverse dynamics.
     phi_hat, phi_tilde : ndarray
-        Forces left for the module's freedoms, and the inverse pivot times them (eq. 6.10).
+        Forces that remain for the module's freedoms, and the inverse pivot times them (eq. 6.10).
     eta_tilde : ndarray, shape (6,)
-        What carried modules pass to the last link; zero if there are none (eq. 6.11).
+        The wrench that carried modules pass to the last link; zero if there are none (eq. 6.11).
     a : ndarray
         Joint accelerations (eq. 6.12).
     """
@@ -72,7 +73,7 @@ class ModuleQuantities:
 def inverse(
     model: Model, parts: Modules, q: Array, v: Array, a: Array, loads: Wrenches | None = None
 ) -> list[ModuleQuantities]:
-    """Return what inverse dynamics finds for each module, with or without loads on bodies."""
+    """Return the results of inverse dynamics for each module, with or without loads on bodies."""
     x, y, z = split(q), split(v), split(a)
     moving = move_modules(model, parts, x, y, z, model.gravity)
     steps = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, z, loads))
@@ -81,13 +82,13 @@ def inverse(
 
 
 def _freedoms(model: Model, chain: Sequence[int]) -> list[int]:
-    """Return the places of a module's freedoms in ``v``."""
+    """Return the indices of a module's freedoms in ``v``."""
     slices = [model.links[k].v_slice for k in chain]
     return [place for own in slices for place in range(own.start, own.stop)]
 
 
 def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[InverseStep]) -> list[InverseStep]:
-    """Return these steps with joint forces that also hold the springs."""
+    """Return the same steps with joint forces that also hold the springs."""
     held = springs.held_too(model, q, [0.0] * model.nv)
     return [
         step._replace(tau=[t + held[p] for t, p in zip(step.tau, _freedoms(model, chain), strict=True)])
@@ -98,7 +99,7 @@ def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[Inver
 def forward(
     model: Model, parts: Modules, q: Array, v: Array, tau: Array, loads: Wrenches | None = None
 ) -> list[ModuleQuantities]:
-    """Return what forward dynamics finds for each module; wrenches and forces are those without accelerations."""
+    """Return the results of forward dynamics for each module; wrenches and forces are those without accelerations."""
     x, y = split(q), split(v)
     moving = move_modules(model, parts, x, y, None, model.gravity)
     unmoved = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, None, loads))

@@ -4,7 +4,7 @@ Forces f_g on the handles accelerate them linearly,
 
     a_h = sum over g of Phi_hg f_g + b_h        (Featherstone eq. 9.18)
 
-Each Phi_hg is an inverse inertia, or between different handles an inverse cross-inertia.  Across a joint that yields,
+Each Phi_hg is an inverse inertia or, for two different handles, an inverse cross-inertia.  Across a joint that yields,
 accelerations are passed on by the propagator A = 1 - S D^-1 S^T I^A (Featherstone eq. 9.39), so that
 
     Phi_ij = A_i Phi_pj   (Featherstone eq. 9.35),    Phi_ii = A_i Phi_pi + S_i D_i^-1 S_i^T,    Phi_ji = Phi_ij^T
@@ -181,7 +181,7 @@ def _along(inertias: CrossInertias, one: Sequence[End], other: Sequence[End]) ->
 def _most(inertias: CrossInertias, one: Sequence[End], size: float) -> Scalar:
     """Return a bound on how much a constraint's unit force can accelerate its ends in any direction.
 
-    If its effect is tiny compared with that, the effect is rounding error.
+    An effect that is tiny compared with this bound is a rounding error.
     """
     total: Scalar = 0.0
     for i, force in one:

@@ -20,7 +20,7 @@ Wrenches = Sequence[Force | None]
 
 
 class Moving(NamedTuple):
-    """What the outward sweep knows about a body, in the body's coordinates."""
+    """The motion of a body as the outward sweep computes it, in the body's coordinates."""
 
     transform: Transform
     subspace: tuple[Motion, ...]
@@ -58,7 +58,7 @@ def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
 
 
 def principal_moment(w: Vec3, w_dot: Vec3, second: Symmetric3) -> Vec3:
-    """Return I w' + w x I w along principal axes, by Euler's equations: as many products, without W."""
+    """Return I w' + w x I w along principal axes, by Euler's equations: the same number of products, without W."""
     return Vec3(
         second.xx * w_dot.x + (second.zz - second.yy) * (w.y * w.z),
         second.yy * w_dot.y + (second.xx - second.zz) * (w.x * w.z),
@@ -83,9 +83,8 @@ def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
 def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
     """Return the motion of a body from that of its parent: the outward step (Shah eq. 6.2, any joint).
 
-    ``a`` of None means zero joint acceleration.  The joint's relative velocity is
-    (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis
-    term (w + w_parent) x u of sliding ones.
+    If ``a`` is None, the joint acceleration is zero. The joint's relative velocity is (wj, u) in child coordinates; for
+    rotary joints u vanishes, and so does the Coriolis term (w + w_parent) x u of sliding joints.
     """
     x = link.transform(q)
     s = link.subspace(q)
@@ -118,7 +117,7 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
 def felt_by_joint(
     link: Link, axes: Sequence[Motion], carried: Force, a: Scalars | None, pull: Scalars | None = None
 ) -> list[Scalar]:
-    """Return what a joint does that carries a wrench, turns its own rotors, and holds its springs."""
+    """Return the force of a joint that carries a wrench, turns its own rotors, and holds its springs."""
     tau: list[Scalar] = [s.dot(carried) for s in axes]  # Shah eq. 6.6
     if a is not None and any(present(x) for x in link.armature):
         tau = [t + rotor * x for t, rotor, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
@@ -131,7 +130,7 @@ def inverse_dynamics(
 ) -> tuple[list[Scalar], Sequence[Force]]:  # fmt: skip
     """Return joint forces for a motion, and the wrench each joint transmits to its body, in body coordinates.
 
-    Without ``springs``, those of joints and tendons are ignored.
+    Without ``springs``, the springs of joints and tendons are ignored.
     """
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)

@@ -27,10 +27,10 @@ def stacked_jacobian(tree: Model, q: Scalars, names: Sequence[str], frame: str) 
 
 
 def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
-    """Return J M^-1 J^T: acceleration of the frames per force on them; always exists."""
+    """Return J M^-1 J^T, the acceleration of the frames per unit of force on them; this always exists."""
     parents = tree.dof_parents
     lower, d = ltdl(mass_matrix(tree, q), parents)
-    # rows of J L^-1, one substitution each: M^-1 = L^-1 D^-1 L^-T
+    # rows of J L^-1, with one substitution each: M^-1 = L^-1 D^-1 L^-T
     solved = [half_solve(lower, parents, row) for row in stacked_jacobian(tree, q, names, frame)]
     size = len(solved)
     result: Matrix = [[0.0] * size for _ in range(size)]

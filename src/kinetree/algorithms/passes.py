@@ -1,9 +1,9 @@
 """The passes over a tree from which every recursion is built.
 
 An *outward* step computes a body's quantities from its parent's; an *inward* step determines what a body passes to its
-parent; *each* looks at every body alone, *pairs* at each body together with each of those that carry it.  The
-recursions are written as such steps, so that they can be unrolled body by body or traced once per kind of body and
-looped over: :mod:`.tree_walk` has the ways of walking.
+parent; *each* handles every body alone, and *pairs* handles each body together with each of those that carry it. The
+recursions are written as such steps, so that they can be unrolled body by body, or traced once per kind of body and run
+in a loop; :mod:`.tree_walk` defines these ways of walking a tree.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def pairs(
 ) -> list[Any]:
     """Return matrices by rows with an entry for each freedom of a body and each freedom of the bodies that carry it.
 
-    ``carry(taken, own)`` turns what a freedom takes along to a body (see :class:`.tree_walk.Coupling`) into what it
-    takes along to that body's parent; None leaves it unchanged.  Entries between separate branches are exact zeros.
+    ``carry(taken, own)`` converts the quantity that a freedom takes along to a body (see :class:`.tree_walk.Coupling`)
+    to the one it takes along to that body's parent; None leaves it unchanged.  Entries between separate branches are
+    exact zeros.
     """
     return walk_of(tree).pairs(couplings, carry, **per_body)
 
@@ -63,8 +64,8 @@ def body_columns(
 ) -> list[list[Scalar]]:  # fmt: skip
     """Return a matrix with a row per freedom and ``width`` columns per body, filled with zeros to ``length`` columns.
 
-    ``take(k, own)`` is what column k of a body takes along unchanged to all that carry it; ``felt(taken, m, own)`` is
-    the entry in the row of freedom m of a body that carries it, or of itself.
+    ``take(k, own)`` is the quantity that column k of a body takes along, unchanged, to all bodies that carry it;
+    ``felt(taken, m, own)`` is the entry in the row of freedom m of the body itself or of one that carries it.
     """
     return walk_of(tree).body_columns(width, length, take, felt, **per_body)  # type: ignore[no-any-return]
 
@@ -80,9 +81,9 @@ def on_demand(tree: Model) -> Model:
 def tips_first(
     tree: Model, matrices: Sequence[Any], then: Callable[[Column], Column] = lambda column: column
 ) -> list[Any]:
-    """Compute columns of matrices of :func:`on_demand`, last ones first, and return the matrices by rows.
+    """Compute the columns of matrices of :func:`on_demand`, the last ones first, and return the matrices by rows.
 
-    What ``then`` makes of a column takes its place.
+    Each column is replaced by the result of ``then``, if that is given.
     """
     if not all(isinstance(m, LazyMatrix) for m in matrices):
         return list(matrices)
@@ -97,7 +98,7 @@ def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
 
 
 def everywhere(tree: Model, value: Any) -> Sequence[Any]:
-    """Return a value of the whole tree as an input of every body."""
+    """Return a value of the whole tree as an input for every body."""
     return walk_of(tree).everywhere(value)  # type: ignore[no-any-return]
 
 
@@ -143,7 +144,7 @@ def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
 def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:
     """Return joint forces, accelerations or columns laid out like ``v``; a leader carries its followers' forces.
 
-    Where no body has anything, the entry is ``empty``.
+    Entries to which no body contributes are ``empty``.
     """
     return walk_of(tree).collect(per_body, empty)  # type: ignore[no-any-return]
 

@@ -9,13 +9,13 @@ from ..model.tree import BASE, Link, Model
 
 
 class Path:
-    """Bodies that carry one another, as a tree that :mod:`.passes` can walk; they keep their places in ``q`` and ``v``.
+    """Bodies that carry one another, as a tree that :mod:`.passes` can walk; their indices in ``q`` and ``v`` are kept.
 
     Parameters
     ----------
     tree : Model
     body : int
-        Where it ends.
+        The last body of the path.
     above : int
         The body before the first one, the base by default.
     """
@@ -23,7 +23,7 @@ class Path:
     def __init__(self, tree: Model, body: int, above: int = BASE) -> None:
         bodies = tree.support(body)
         self.places = bodies[bodies.index(above) + 1 :] if above != BASE else bodies
-        """Indices of these bodies in the tree."""
+        """Indices of the path's bodies in the tree."""
         self.nq, self.nv, self.gravity, self.has_followers = tree.nq, tree.nv, tree.gravity, tree.has_followers
         self.frame = tree.frame
         self.links: tuple[Link, ...] = tuple(

@@ -1,14 +1,14 @@
 """The nearest state that constraints allow, over any scalar.
 
-A step's error leaves a mechanism slightly open.  Newton steps along the shortest way close it again,
+The error of an integration step leaves a mechanism slightly open. Newton steps along the shortest path close it again,
 
     q <- q - W K^T (K W K^T)^-1 gap,      v <- v - W K^T (K W K^T)^-1 (K v - s'),
 
-with K the rows of the constraint matrix that are independent of one another, and s' what is driven.  Configurations go
-the shortest way in radians and meters (W = 1), velocities either that or the way of least energy (W = M^-1).  Loops
-that share no joint leave zeros in K W K^T, which cost nothing once traced: each cluster of loops is closed separately.
-Factors are computed once: even with those of the open configuration, each step leaves only a fraction of the error that
-is proportional to the error itself.
+where K contains the independent rows of the constraint matrix, and s' the rates of driven constraints. Corrections of
+configurations are the shortest in radians and meters (W = 1); those of velocities are either the shortest or those of
+least energy (W = M^-1).  Loops that share no joint leave zeros in K W K^T, which cost nothing once traced: each cluster
+of loops is closed separately. The factors are computed once: even with those of the open configuration, each step
+leaves only a fraction of the error, and this fraction is proportional to the error itself.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .passes import Scalars
 WEIGHTLESS = (0.0, 0.0, 0.0)
 
 ROUNDS = 2
-"""Corrections of velocities, whose equations are linear: the second removes rounding errors."""
+"""Number of corrections of velocities. The equations are linear, so the second only removes rounding errors."""
 
 ROUNDS_TO_PROJECT = 3
-"""Newton steps of configurations with the same factors."""
+"""Number of Newton steps of configurations with the same factors."""
 
 
 class Projected(NamedTuple):
@@ -39,7 +39,7 @@ class Projected(NamedTuple):
     left: Scalar
     """The square of the gap before the last correction."""
     quality: Scalar
-    """How well the choice of rows and of pivots worked: one is just enough."""
+    """How well the choice of rows and of pivots worked; one is just good enough."""
 
 
 def project(
@@ -48,8 +48,8 @@ def project(
 ) -> Projected:  # fmt: skip
     """Return the nearest closed configuration, and the nearest velocity there, in energy, of a nearly closed state.
 
-    This is what :meth:`kinetree.Mechanism.project` does.  Velocities are found by clusters of loops if ``pivots`` are
-    given.
+    :meth:`kinetree.Mechanism.project` uses this function. If ``pivots`` are given, velocities are found cluster by
+    cluster.
     """
     way = ShortestWay(constrained.matrix(tree, q, rows, targets))
     quality = way.quality(constraints.usual_size(tree) ** 2) / LEAST_QUALITY
@@ -68,8 +68,8 @@ def close(
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """Return a state brought back to closed loops, as cheaply as every step can afford; also return ``left``.
 
-    Velocities go the shortest way, too, with the factors of the configurations.  Long steps of low order leave larger
-    gaps, and take more ``rounds``.
+    Corrections of velocities are also the shortest, computed with the factors of the configurations. Long steps of low
+    order leave larger gaps and take more ``rounds``.
     """
     way = ShortestWay(constrained.matrix(tree, q, rows))
     nearer, left, k = _nearer(tree, q, rows, UNDRIVEN, way, rounds)
@@ -91,7 +91,7 @@ def _nearer(
 def _slower(
     way: ShortestWay, k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets, rounds: int
 ) -> list[Scalar]:
-    """Return the velocity without what ``k`` does not allow, corrected along the way's own rows."""
+    """Return the velocity without the part that ``k`` does not allow, corrected along the rows of ``way``."""
     slower = list(v)
     for _ in range(rounds):
         back = way.back(constrained.slips(k, slower, rows, targets))

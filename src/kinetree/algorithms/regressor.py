@@ -1,8 +1,8 @@
 """Forces, momenta and energies as linear functions of the parameters: tau = Y(q, v, a) p (Khalil eq. 10.4, 10.12).
 
-What a body's motion requires is linear in its ten parameters.  For forces that is a 6 x 10 matrix; a joint feels it
-along its axis, seen from that body.  So the axes are taken along from body to body: one motion each instead of ten
-forces.
+The force that a body's motion requires is linear in its ten parameters, through a 6 x 10 matrix. A joint feels the
+component along its axis, as seen from that body. So the axes are transformed from body to body, which takes one motion
+each instead of ten forces.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OfFreedom = Callable[[int, int], Scalar]
 
 
 def selected(tree: Model, names: Columns) -> list[Parameter]:
-    """Return the requested rows of the table of parameters, in the requested order."""
+    """Return the requested rows of the parameter table, in the requested order."""
     every = rows(tree)
     if isinstance(names, str):
         return list(every)
@@ -79,7 +79,7 @@ def _by_symbol(ten: Sequence[object]) -> dict:
 
 
 class FreedomSeen(NamedTuple):
-    """A motion that one freedom gives to a body, in the body's coordinates."""
+    """The motion of a body due to one freedom, in the body's coordinates."""
 
     row: int
     motion: Motion
@@ -106,7 +106,7 @@ def felt_by_joints(
 ) -> list[list[Scalar]]:  # fmt: skip
     """Return a matrix with a row per degree of freedom and a column per parameter; entries not given are zero.
 
-    It goes body by body and, for each, axis by axis, so that few numbers wait for others at any time.
+    The loop goes body by body and, for each body, axis by axis, so that few intermediate results are alive at any time.
     """
     matrix: list[list[Scalar]] = [[0.0] * len(columns) for _ in range(tree.nv)]
     of_bodies: dict[int, list[tuple[int, str]]] = {}
@@ -128,10 +128,10 @@ def felt_in_root_frame(
     tree: Model, transforms: Sequence[Transform], subspaces: Sequence[Sequence[Motion]], forces: Sequence[Any],
     length: int,
 ) -> list[list[Scalar]]:  # fmt: skip
-    """Return the columns of all parameters of bodies, and zeros for others, ``length`` in all, in the root's frame.
+    """Return the columns of all parameters of bodies, padded with zeros to ``length``, computed in the root's frame.
 
-    ``forces`` are those of each body's ten parameters, in order.  It takes more operations than :func:`felt_by_joints`,
-    but the same ones for every pair of a body and one that carries it.
+    ``forces`` are the forces per unit of each body's ten parameters, in order. This function takes more operations than
+    :func:`felt_by_joints`, but the same ones for every pair of a body and a body that carries it.
     """
 
     def place(link: Link, parent: tuple[Transform], x: Transform) -> tuple[Transform]:
@@ -147,14 +147,14 @@ def felt_in_root_frame(
 
 
 OfJoints = dict[tuple[int, int], Scalar]
-"""Entries of the columns of parameters of joints, by row and column."""
+"""Entries of the columns of the joints' parameters, keyed by row and column."""
 
 
 def of_joints(
     tree: Model, columns: Sequence[Parameter], of_freedom: Mapping[str, OfFreedom],
     coordinates: Sequence[Scalars] | None = None,
 ) -> OfJoints:  # fmt: skip
-    """Return what joints feel of their own parameters, including springs if ``coordinates`` are given."""
+    """Return the entries of the joints' own parameters, including springs if ``coordinates`` are given."""
     found: OfJoints = {}
     for c, p in enumerate(columns):
         link = tree.links[p.body]
@@ -186,7 +186,7 @@ def torques_of_joints(
 def torque_regressor(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
 ) -> list[list[Scalar]]:
-    """Return Y with tau = Y p; without ``friction`` its columns are zero."""
+    """Return Y with tau = Y p; without ``friction`` the columns of friction are zero."""
     bodies = on_demand(tree)
     moving = outward(bodies, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), rates(tree, a))
     axes = axes_of_carriers(
@@ -210,7 +210,7 @@ def _fading(tree: Model, speeds: Sequence[Scalars], joint: int, freedom: int) ->
 
 
 def refuse_sprung_tendons(tree: Model) -> None:
-    """Refuse robots whose forces depend on more than the parameters of the table."""
+    """Refuse robots whose forces depend on more parameters than those in the table."""
     if tendons.sprung(tree):
         raise UnsupportedError("springs along tendons have no parameters, so there is no regressor")
 

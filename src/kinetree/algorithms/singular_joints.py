@@ -1,7 +1,7 @@
 """Where forward dynamics has no unique answer: joints that move nothing that has inertia.
 
-The elimination of the articulated-body method is walked from the tips at given
-configurations, looking at each pivot before dividing by it.
+The elimination of the articulated-body method is repeated from the tips at given configurations, and each pivot is
+checked before dividing by it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .composite_body import mass_matrix
 from .passes import Scalars, positions
 
 TOLERANCE = 1e-13
-"""A pivot is zero when it is this small compared with the numbers it is left over from."""
+"""A pivot counts as zero if it is this small compared with the numbers whose difference it is."""
 
 BY_ELIMINATION = ("articulated_body", "udu", "modules", "absolute_articulated_body")
 """Methods of forward dynamics that divide by the inertia of each joint alone."""
@@ -43,16 +43,16 @@ def refuse(tree: Model, joint: int | None) -> None:
 
 
 def possible_method(tree: Model, method: str) -> str:
-    """Return the requested method of forward dynamics, or composite bodies if it would have no answer.
+    """Return the requested method of forward dynamics, or composite bodies if that method would fail.
 
-    A massless follower has a motion only because its leader drives it.
+    This is needed for massless followers, which move only because their leaders drive them.
     """
     alone = tree.has_followers and method in BY_ELIMINATION
     return "composite_body" if alone and singular_joint(tree.independent) is not None else method
 
 
 def singular_joint(tree: Model, held: Collection[int] = ()) -> int | None:
-    """Return the first joint without inertia at two configurations drawn once; None if there is none."""
+    """Return the first joint without inertia at two fixed random configurations; None if there is none."""
     if all_solid(tree):
         return None
     tree = exemplary(tree)
@@ -64,8 +64,8 @@ def singular_joint(tree: Model, held: Collection[int] = ()) -> int | None:
 def all_solid(tree: Model) -> bool:
     """Return whether every body has mass and inertia about every axis, so that no pivot can vanish.
 
-    This is quick to check and true of most robots.  A user's own joint may lose a freedom at some configuration
-    whatever the bodies are, so then it is not sufficient.
+    This is quick to check and true of most robots. It is not sufficient for user-defined joints, which may lose a
+    freedom at some configuration regardless of the bodies.
     """
     if tree.symbols or any(isinstance(joint.kind, Custom) for joint in tree.joints):
         return False
@@ -80,7 +80,7 @@ def all_solid(tree: Model) -> bool:
 def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
     """Return the index of the first joint, from the tips, whose pivot vanishes; None if there is none.
 
-    Joints in ``held`` are driven along a given motion and do not yield.
+    Joints in ``held`` follow a given motion and do not yield.
     """
     if tree.has_followers:
         return _first_in_matrix(tree, q, batch, held)

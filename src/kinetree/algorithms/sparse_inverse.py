@@ -1,9 +1,8 @@
 """The inverse of a mass matrix in factors that keep the zeros of branches.
 
 M = L^T D L with L unit lower triangular, eliminated from the tips (:mod:`.factorization`); then M^-1 = W D^-1 W^T with
-W = L^-1.  Row k of W, like row k of L, is zero except for k and its carriers, so W costs little, there is one division
-per pivot, and a right-hand side that is zero on some branch costs that branch only the entries of W above the
-branching.
+W = L^-1.  Row k of W, like row k of L, is zero except for k and its carriers, so W is cheap, there is only one division
+per pivot, and for a branch on which the right-hand side is zero only the entries of W before the branching are used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Springs of the joints: forces that depend only on the configuration, and the energy they store.
 
-A spring has the energy sum k d^2 / 2, d being the joint's distance from where the spring rests.  For most joints that
-is q - rest; for a ball it is the rotation vector from the rest orientation, and a free joint adds distances along its
-fixed frame's axes.  The joint force that holds the spring is the slope of that energy along v.
+A spring has the energy sum k d^2 / 2, where d is the joint's displacement from the rest position of the spring. For
+most joints d is q - rest; for a ball joint it is the rotation vector from the rest orientation; a free joint adds
+displacements along the axes of its fixed frame.  The joint force that holds the spring is the slope of that energy
+along v.
 """
 
 from __future__ import annotations
@@ -76,12 +77,12 @@ def pulls(tree: Model, q: Scalars) -> Sequence[Any]:
 
 
 def slopes(tree: Model, q: Scalars) -> Sequence[Any]:
-    """Return, for every joint, how that force changes with its coordinates, or None."""
+    """Return, for every joint, how the force that holds its spring changes with its coordinates, or None."""
     return each(tree, slopes_of, positions(tree, q)) if are_in(tree) else nothing(tree)
 
 
 def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
-    """Return the joint forces that are left to move the bodies once the springs are held."""
+    """Return the joint forces that remain to move the bodies after holding the springs."""
     pulled = tendons.pulls(tree, q)
     if pulled is not None:
         tau = [t - p for t, p in zip(tau, pulled, strict=True)]

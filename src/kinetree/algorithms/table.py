@@ -1,9 +1,9 @@
 """Every algorithm a robot offers, by name: what it takes, what it returns, and its recursion.
 
-This is the one list that evaluation, compilation, operation counts and code export read; what they need to know about
-an algorithm is a field of its row, see :class:`kinetree.algorithms.algorithm.Algorithm`.  So a new algorithm is one
-file with its recursion and one row here.  That row runs as reference, as machine code for one state and for batches,
-as C, and on symbols; a method of :class:`kinetree.Robot` that names it offers it to users.
+Evaluation, compilation, operation counts and code export all read this one list; everything they need to know about an
+algorithm is a field of its row, see :class:`kinetree.algorithms.algorithm.Algorithm`. So a new algorithm consists of
+one file with its recursion and one row here. It then runs as reference, as machine code for one state and for batches,
+as C, and on symbols. A method of :class:`kinetree.Robot` offers it to users by name.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ ABBREVIATED = {
     "inertia": "mass_matrix", "gim": "mass_matrix", "fk": "pose", "fkine": "pose", "gravload": "gravity_force",
     "nle": "bias_force", "ccrba": "centroidal_momentum_matrix",
 }  # fmt: skip
-"""Short names of algorithms, in books and other libraries."""
+"""Short names of algorithms that books and other libraries use."""
 
 
 def find(name: str) -> Algorithm:
@@ -197,7 +197,7 @@ _WITH_SPRINGS: dict[str, Callable[..., list[Scalar]]] = {
     "articulated_body": articulated_body.forward_dynamics,
     "absolute_articulated_body": absolute_coordinates.articulated_body,
 }
-"""Methods that hold springs body by body, as loops over bodies need it."""
+"""Methods that hold springs body by body, as loops over bodies require."""
 
 
 def _forward_dynamics(
@@ -252,7 +252,7 @@ def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: An
 
 
 def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
-    """Return the derivatives of inverse dynamics by q and v only."""
+    """Return the derivatives of inverse dynamics with respect to q and v only."""
     couplings = (derivatives.BY_POSITION, derivatives.BY_RATE)
     return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, couplings)
 

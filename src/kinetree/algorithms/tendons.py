@@ -1,6 +1,6 @@
 """Tendons: their lengths, their pulls, and the forces of actuators along them, over any scalar.
 
-A length L(q) changes at the rate s v, s being its slope; a force f along it does the work f L', so the joints feel s f.
+A length L(q) with slope s changes at the rate s v. A force f along it has the power f L', so the joints feel s f.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float
 def distance(away: Vec3) -> tuple[Scalar, Vec3]:
     """Return the length of a vector, and its direction.
 
-    A vector of zero length has no direction: it is zero there, and so is the derivative of the length, which would
-    divide by the root of zero.
+    The direction of a zero vector is zero, and so is the derivative of the length; otherwise both would be divisions by
+    zero.
     """
     square = away.dot(away)
     there = square > 0.0
@@ -79,7 +79,7 @@ def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Pose
 def _shares(
     tree: Model, posed: Sequence[Posed], a: Waypoint, b: Waypoint, direction: Vec3
 ) -> Iterator[tuple[int, Scalar]]:
-    """Yield how freedoms move two points apart along a direction in the world; one that moves both appears twice."""
+    """Yield how freedoms move two points apart along a direction in the world; freedoms that move both appear twice."""
     for point, sense in ((a, -1.0), (b, 1.0)):
         if point.body == BASE:
             continue
@@ -149,7 +149,7 @@ def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
 def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) -> Sequence[Force | None] | None:
     """Return loads on the bodies, including those of springs along lines, in body coordinates at the origins.
 
-    The motion feels only what :func:`pulls` returns; bearings feel more, since they carry the pull of a line.
+    Only the forces of :func:`pulls` affect the motion; bearings feel more, since they carry the pull of a line.
     """
     lines = [t for t in sprung(tree) if t.points]
     if not lines:
@@ -170,7 +170,7 @@ def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) ->
 
 
 def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
-    """Return how these forces change along each freedom, one row per force; None without springs."""
+    """Return how the forces of :func:`pulls` change along each freedom, one row per force; None without springs."""
     if not sprung(tree):
         return None
     columns = []
@@ -185,7 +185,7 @@ def energy(tree: Model, q: Scalars) -> Scalar:
     """Return the energy of the springs of all tendons."""
     total: Scalar = 0.0
     for tendon in sprung(tree):
-        if is_as_its_length(tendon):  # smooth where the points meet, and so are its slopes
+        if is_as_its_length(tendon):  # this form and its slopes are smooth where the points meet
             (a, b), posed = tendon.points, poses(tree, q)
             away = _world(posed, b) - _world(posed, a)
             total = total + 0.5 * tendon.stiffness * away.dot(away)
@@ -216,9 +216,9 @@ class Driven(NamedTuple):
     taut: Taut
     force: Scalar
     stiffness: Scalar
-    """Decrease of the force per meter that the length grows; 0 at a limit."""
+    """Decrease of the force per meter of added length; 0 at a limit of the force."""
     damping: Scalar
-    """The same per meter and second."""
+    """Decrease of the force per meter per second of the length's rate."""
 
 
 def transmission(tree: Model, actuator: Actuator, q: Scalars) -> Taut:

@@ -1,10 +1,9 @@
 """Factors of the mass matrix in O(n^2), from articulated bodies, without elimination.
 
-In M = L^T D L the pivots of articulated bodies are D, and an entry of L is the share of a unit
-force at one joint that is felt at another before it: L^T = 1 + H phi K with Psi for K, whose
-columns are carried from body to body like any force (the factorization of the mass matrix by
-Kalman filtering, Rodriguez 1987).  For a few joints elimination (:mod:`.factorization`) takes fewer
-operations, but it needs O(n^3) for a chain.
+In M = L^T D L, D contains the pivots of articulated bodies, and an entry of L is the part of a unit force at one joint
+that is felt at another joint before it: L^T = 1 + H phi K with Psi for K, whose columns are transformed from body to
+body like any force (the factorization of the mass matrix by Kalman filtering, Rodriguez 1987).  For a few joints
+elimination (:mod:`.factorization`) takes fewer operations, but it needs O(n^3) for a chain.
 """
 
 from __future__ import annotations

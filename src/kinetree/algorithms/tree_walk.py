@@ -1,9 +1,9 @@
-"""The ways of walking a tree, from which every recursion is built.
+"""The ways to walk a tree, on which every recursion is built.
 
-A :class:`TreeWalk` has three forms.  :class:`Unrolled` goes from body to body immediately; :class:`OnDemand` does so
-too, but computes a body's quantities only when they are needed; and a large tree has its own walk
-(:mod:`kinetree.run.large_trees.tree`): each step is traced once per kind of body and looped over, and what the steps
-return then stays inside it.
+A :class:`TreeWalk` has three forms. :class:`Unrolled` goes from body to body immediately. :class:`OnDemand` also goes
+from body to body, but computes a body's quantities only when they are needed. A large tree has its own walk
+(:mod:`kinetree.run.large_trees.tree`), in which each step is traced once per kind of body and run in a loop, and the
+results of the steps stay inside that loop.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from .path import Path
 
 Matrix = list[list[Scalar]]
 Column = dict[int, Scalar]
-"""The entries of a vector that are not zero by structure."""
+"""The entries of a vector that are not structural zeros."""
 
 
 class Coupling(NamedTuple):
-    """How the entries of a matrix follow from pairs of freedoms, where the body of one carries that of the other.
+    """How the entries of a matrix are computed for pairs of freedoms, where the body of one carries that of the other.
 
-    The argument ``own`` of every function has the quantities of a body as attributes, with the names given to
+    The argument ``own`` of every function has the quantities of a body as attributes, under the names given to
     :meth:`TreeWalk.pairs`.
     """
 
     block: Callable[..., Scalar]
     """``block(link, i, j, own)``: the entry in row i and column j within a joint."""
     take: Callable[..., Any]
-    """``take(k, own)``: what freedom k of a joint takes along to the bodies that carry it."""
+    """``take(k, own)``: the quantity that freedom k of a joint takes along to the bodies that carry it."""
     above: Callable[..., Scalar]
     """``above(taken, m, own)``: the entry in the row of freedom m of a body that carries it."""
     take_below: Callable[..., Any] | None = None
@@ -53,7 +53,7 @@ class Coupling(NamedTuple):
         return block
 
     def taken(self, k: int, own: OfBody) -> Taken:
-        """Return what freedom k of a joint takes along."""
+        """Return the quantities that freedom k of a joint takes along."""
         return Taken(self.take(k, own), None if self.take_below is None else self.take_below(k, own))
 
     def entries(self, taken: Taken, m: int, own: OfBody) -> tuple[Scalar, Scalar]:
@@ -63,13 +63,13 @@ class Coupling(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a freedom takes along for one matrix, for its entries above and below the diagonal."""
+    """The quantities that a freedom takes along for the entries of one matrix above and below the diagonal."""
 
     above: Any
     below: Any
 
     def carried(self, carry: Callable[..., Any], own: OfBody) -> Taken:
-        """Return this as the parent of a body sees it."""
+        """Return these quantities as seen from the parent of a body."""
         return Taken(carry(self.above, own), None if self.below is None else carry(self.below, own))
 
 
@@ -81,12 +81,12 @@ class OfBody:
 
     def __getattr__(self, name: str) -> Any:
         value = self.look_up(self.columns[name])
-        setattr(self, name, value)  # found immediately the next time
+        setattr(self, name, value)  # stored, so that the next access finds it immediately
         return value
 
 
 class TreeWalk(ABC):
-    """What the recursions do with a tree; the functions of :mod:`.passes` describe each of these."""
+    """The operations on a tree from which recursions are built; the functions of :mod:`.passes` describe them."""
 
     @abstractmethod
     def outward(self, step: Callable[..., Any], base: Any, *per_body: Any) -> Any:
@@ -150,7 +150,7 @@ class TreeWalk(ABC):
 
 
 class Unrolled(TreeWalk):
-    """The walk body by body, each in its turn."""
+    """The walk that visits the bodies one after the other."""
 
     def __init__(self, tree: Model | Path) -> None:
         self.tree = tree
@@ -277,10 +277,10 @@ class Unrolled(TreeWalk):
 
 
 class OnDemand(Unrolled):
-    """The walk body by body, each computed on first use and then remembered.
+    """The walk that computes the quantities of each body on first use and then remembers them.
 
-    If results are requested from the tips to the base, the operations come depth first, with few results waiting at any
-    time, which is best for machine code made from them.
+    If results are requested from the tips to the base, operations are done depth first. Then few intermediate results
+    are alive at any time, which is best for machine code.
     """
 
     tree: Model
@@ -290,7 +290,7 @@ class OnDemand(Unrolled):
         self.nv, self.links = tree.nv, tree.links
 
     def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Remembered:
-        """Return results that are computed from the root of a body's branch on."""
+        """Return results that are computed outward, starting at the root of a body's branch."""
 
         def find(i: int) -> Any:
             for j in self.tree.support(i)[:-1]:
@@ -303,7 +303,7 @@ class OnDemand(Unrolled):
         return found
 
     def inward(self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]) -> tuple[Remembered, Any]:
-        """Return results that are computed after all that a body carries; nothing is known of the base."""
+        """Return results that are computed after those of all carried bodies; there is no result for the base."""
 
         def find(i: int) -> Any:
             total = own[i]
@@ -315,7 +315,7 @@ class OnDemand(Unrolled):
         return Remembered(len(self.links), lambda i: found[i][0]), None
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Remembered:
-        """Return something computed for one body alone, on request."""
+        """Return results that are computed for each body alone, on request."""
         links = self.tree.links
         return Remembered(len(links), lambda i: function(links[i], *(column[i] for column in per_body)))
 
@@ -356,7 +356,7 @@ class LazyMatrix:
         self.taken: dict[tuple[bool, int, int], Any] = {}
 
     def column(self, j: int) -> Column:
-        """Return one column, the sum over all freedoms that one place in v drives: several with followers."""
+        """Return one column, the sum over all freedoms that one entry of v drives (several if there are followers)."""
         total: Column = {}
         for link in reversed(self.tree.links):
             if link.v_slice.start <= j < link.v_slice.stop:
@@ -391,7 +391,7 @@ class LazyMatrix:
 
 
 class _Sums:
-    """A square matrix whose entries are added up; those that are never added to are exact zeros."""
+    """A square matrix whose entries are added up; entries without contributions are exact zeros."""
 
     def __init__(self, n: int) -> None:
         self.entries: list[list[Any]] = [[None] * n for _ in range(n)]

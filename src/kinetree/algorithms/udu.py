@@ -1,4 +1,4 @@
-"""Forward dynamics from the sources' factorization I = U D U^T, in three sweeps (Shah eq. 6.8-6.12, Saha eq. 18-21).
+"""Forward dynamics from the factorization I = U D U^T, in three sweeps (Shah eq. 6.8-6.12, Saha eq. 18-21).
 
 U phi_hat = phi (tips to base), D phi_tilde = phi_hat, U^T q'' = phi_tilde (base to tips),
 with phi = tau - h and h from inverse dynamics without accelerations.  The factors are

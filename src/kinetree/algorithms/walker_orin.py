@@ -1,8 +1,8 @@
-"""The three older ways to forward dynamics, through inverse dynamics only (Featherstone section 5.2).
+"""Three older methods of forward dynamics that use only inverse dynamics (Featherstone section 5.2).
 
-Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole columns or the lower triangle;
-method 4 needs only products H x and solves by conjugate gradients, exact in n steps except for rounding.  (Method 3 is
-the composite rigid body.)
+Methods 1 and 2 compute the mass matrix by inverse dynamics with unit accelerations: whole columns in method 1, the
+lower triangle in method 2. Method 4 needs only products H x and solves by conjugate gradients, which are exact in n
+steps except for rounding. (Method 3 is the composite-rigid-body method.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .newton_euler import Wrenches, inverse_dynamics
 from .passes import Scalars
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
-_TINIEST = 2.3e-308  # below every normal number: a test for zero that all scalars understand
+_TINIEST = 2.3e-308  # smaller than every normal number: a test for zero that works with all scalars
 
 
 def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
@@ -35,7 +35,7 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None, *, way: int =
     1,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint accelerations for given joint forces, by way 1, 2 or 4."""
+    """Return joint accelerations for given joint forces, by method 1, 2 or 4."""
     c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches, springs=False)
     rhs = [t - b for t, b in zip(tau, c, strict=True)]
     if way == 4:

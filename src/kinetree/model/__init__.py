@@ -1,1 +1,1 @@
-"""What a mechanism is: bodies, joints, frames; how to describe, read and write one. No dynamics."""
+"""The data of a mechanism (bodies, joints, frames), and how to describe, read and write it. No dynamics."""

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 class Waypoint(NamedTuple):
     """A point of a body that a tendon goes through; body -1 is the base.
 
-    A point that was given by a frame keeps its offset within that frame, and moves along when the frame is placed
-    elsewhere.
+    A point that was given in a frame keeps its offset within that frame, and moves with it if the frame is moved.
     """
 
     body: int
@@ -25,8 +24,8 @@ class Waypoint(NamedTuple):
 class Tendon:
     """A length that depends on the configuration, with or without a spring and a damper along it.
 
-    It is either a sum of joint coordinates, each times a coefficient, or the length of a line through points of
-    bodies, straight from each to the next.
+    The length is either a sum of joint coordinates, each times a coefficient, or that of a line through points of
+    bodies, straight from each point to the next.
 
     Attributes
     ----------
@@ -40,7 +39,7 @@ class Tendon:
     stiffness : float
         Newtons per meter beyond ``rest``.
     rest : pair of floats
-        Lengths between which the spring is slack; two equal ones for a spring that pushes and pulls.
+        Lengths between which the spring is slack; they are equal for a spring that pushes and pulls.
     damping : float
         Newton seconds per meter.
     """
@@ -56,25 +55,25 @@ class Tendon:
 
 @dataclass(frozen=True)
 class Actuator:
-    """A drive with a control signal u: force = gain u + bias within limits, both functions of a length L and its rate.
+    """A drive with a control signal u: force = gain u + bias within limits; both depend on a length L and its rate.
 
-    L is ``gear`` times a joint's coordinate or a tendon's length; the force acts along L, so that the joint feels
-    ``gear`` times it.  With the gain (g0, g1, g2) and the bias (b0, b1, b2)
+    L is ``gear`` times a joint's coordinate or a tendon's length; the force acts along L, so the joint feels ``gear``
+    times the force. With the gain (g0, g1, g2) and the bias (b0, b1, b2),
 
         force = (g0 + g1 L + g2 L') u + b0 + b1 L + b2 L'
 
-    A motor has the gain (1, 0, 0) and no bias; a position servo the gain (kp, 0, 0) and the bias (0, -kp, -kv); a
-    velocity servo the gain (kv, 0, 0) and the bias (0, 0, -kv).
+    A motor has the gain (1, 0, 0) and no bias, a position servo has the gain (kp, 0, 0) and the bias (0, -kp, -kv), and
+    a velocity servo has the gain (kv, 0, 0) and the bias (0, 0, -kv).
 
     Attributes
     ----------
     name : str
     joint, tendon : str
-        What it drives: one of the two; the other is empty.
+        The joint or the tendon that it drives; the other is empty.
     gear : float
     gain, bias : tuple of 3 floats
     control_range, force_range : pair of floats
-        The signal is clipped to the first, the force to the second.
+        The signal is clipped to the first range, the force to the second.
     """
 
     name: str
@@ -91,8 +90,9 @@ class Actuator:
 class JointCoupling:
     """A constraint that makes one sum of joint coordinates a polynomial of another: ``y = p(x)``.
 
-    Here y is the sum of ``coefficients[i]`` times the coordinate of ``joints[i]``, x that of
-    ``follows_coefficients[i]`` times ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x + polynomial[2] x² +
+    Here y is the sum of ``coefficients[i]`` times the coordinate of ``joints[i]``, x is the sum of
+    ``follows_coefficients[i]`` times the coordinate of ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x +
+    polynomial[2] x² +
     ...
 
     Attributes

@@ -24,19 +24,19 @@ def is_held_at_origin(joint: Joint) -> bool:
 def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.ndarray]:
     """Return, for each body including the base, the points where something is attached, in the body's coordinates.
 
-    A body's origin counts only if the joint that carries it is there; the frame named after the body only says in which
-    coordinates it was described.
+    A body's origin counts only if the joint that carries the body is there; the frame named after the body only defines
+    its coordinates.
 
     Parameters
     ----------
     model : Model
     frames_below : float
-        Named frames count only while a body has fewer points than this.
+        Named frames are added only while a body has fewer points than this.
 
     Returns
     -------
     dict from int to ndarray (points, 3)
-        In the order of the body's own joint, other joints, loops and frames.
+        Points in this order: the body's own joint, other joints, loops, frames.
     """
     found: dict[int, list[np.ndarray]] = {i: [] for i in range(BASE, len(model.bodies))}
     for i, joint in enumerate(model.joints):

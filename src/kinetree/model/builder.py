@@ -1,4 +1,4 @@
-"""Putting a mechanism together body by body, and checking that it is possible."""
+"""The builder, which puts a mechanism together body by body and checks that it is possible."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLOSING_DATA = tuple(word for word in JOINT_DATA if word != "mimic")
 
 
 def _shown(keywords: type) -> Callable[[Method], Method]:
-    """Make ``help`` and notebooks show keywords that type checkers already know."""
+    """Make ``help`` and notebooks show the keywords that type checkers already show."""
 
     def show(method: Method) -> Method:
         own = inspect.signature(method)
@@ -66,8 +66,8 @@ class ModelBuilder(DriveBuilder):
     gravity : sequence of 3 floats
         Acceleration of free fall in the world frame.
     strict : bool
-        Whether physically impossible inertias and a robot without moving joints are errors
-        (default) or warnings, as for real-world files.
+        Whether physically impossible inertias and a robot without moving joints are errors (the default) or, as for
+        real-world files, warnings.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ModelBuilder(DriveBuilder):
         self._configurations: dict[str, dict[str, tuple[float, ...]]] = {}
         self._loops: dict[str, Draft] = {}
         super().__init__()
-        self._base_is_ground = False  # whether no body but the base can be the root
+        self._base_is_ground = False  # whether only the base can be the root
 
     # Describing
 
@@ -147,7 +147,7 @@ class ModelBuilder(DriveBuilder):
         **data
             Limits, friction, motor, spring: one number or one per freedom, see
             :class:`kinetree.model.joint_fields.JointNumbers`; ``actuated``, whether a motor drives the joint (by
-            default all joints but free ones); ``mimic``, a :class:`kinetree.Mimic`.
+            default, true of all joints except free ones); ``mimic``, a :class:`kinetree.Mimic`.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a joint needs a name, got {name!r}")
@@ -182,7 +182,7 @@ class ModelBuilder(DriveBuilder):
         joint_name : str
             Defaults to ``<name>_joint``.
         position, rpy, rotation, placement
-            Where the joint sits on the parent.
+            Pose of the joint on the parent.
         mass, com, inertia, about
             See :meth:`MassProperties.of`; or give ``mass_properties``.
         **joint_data
@@ -248,13 +248,13 @@ class ModelBuilder(DriveBuilder):
         return self
 
     def configuration(self, name: str, positions: Mapping[str, float | Sequence[float]]) -> Self:
-        """Name a configuration, for example to start from; joints that are not mentioned are at zero.
+        """Name a configuration, for example one to start from; joints that are not mentioned are at zero.
 
         Parameters
         ----------
         name : str
         positions : mapping from joints to their positions
-            One number, or as many as the joint has coordinates.
+            One number, or one per coordinate of the joint.
         """
         if name in self._configurations:
             raise ModelError(f"two configurations are named {name!r}")
@@ -293,7 +293,7 @@ class ModelBuilder(DriveBuilder):
         Parameters
         ----------
         name, parent, child : str
-            The base is a body like any other here, and may be the child.
+            The base counts as a body here, and may be the child.
         kind : JointKind
         placement : Pose, (3,) position or 4x4 matrix
             Pose of the joint's fixed frame on the parent.
@@ -328,7 +328,7 @@ class ModelBuilder(DriveBuilder):
         name : str
             Name of the joint.
         predecessor, successor : str
-            The bodies or frames that it joins; one of them is the base if the loop goes through the ground.
+            The bodies or frames that the joint connects; one of them is the base if the loop goes through the ground.
         joint : JointKind
             Such as ``kinetree.Revolute("z")``, or ``kinetree.Distance(0.3)`` for a rod.
         placement : Pose, (3,) position or 4x4 matrix
@@ -336,9 +336,9 @@ class ModelBuilder(DriveBuilder):
         seat : Pose, (3,) position or 4x4 matrix
             Pose of the joint's moving frame on the successor.
         **data
-            Limits, which count if another choice of cuts puts this joint into the tree.  A joint with more than
+            Limits, which are used if another choice of cuts puts this joint into the tree. A joint with more than
             limits (damping, friction, a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) gets a coordinate
-            like any other: the successor is split next to it, into halves that are welded together.
+            like any other joint: the successor is split next to it into two halves that are welded together.
         """
         if name in self._loops or name in self._joints:
             raise ModelError(f"two joints are named {name!r}")
@@ -365,7 +365,7 @@ class ModelBuilder(DriveBuilder):
         self, *, floating_base: bool = False, merge_fixed: bool = True, cuts: Sequence[str] | None = None,
         rule: str | None = None,
     ) -> Model:  # fmt: skip
-        """Check everything, choose a spanning tree if there are loops, weld what is fixed, and return frozen data.
+        """Check everything, choose a spanning tree if there are loops, weld fixed joints, and return frozen data.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class ModelBuilder(DriveBuilder):
         merge_fixed : bool
             Weld bodies on fixed joints to their parents.
         cuts : names of joints, optional
-            Joints that close loops; loops that remain are cut by the rule.
+            Joints to cut; loops that remain are cut by the rule.
         rule : {"minimum_dof", "shortest"}, optional
             How to choose the cuts; see :mod:`kinetree.model.spanning`. If neither cuts nor a rule
             are given, joints declared by :meth:`loop` are the cuts, and loops among other joints
@@ -405,7 +405,7 @@ class ModelBuilder(DriveBuilder):
     def _split_where_needed(
         self, root: str, bodies: dict[str, MassProperties], drafts: list[Draft], loops: Sequence[Draft]
     ) -> list[Draft]:
-        """Split bodies where cut joints must keep a coordinate, having more than geometry; return what is cut."""
+        """Split bodies at cut joints that must keep a coordinate because of more than geometry; return all cuts."""
         found: list[Draft] = []
         more = why_uncuttable([*drafts, *loops], self._why_coupled())
         check_rods(loops, more)
@@ -538,7 +538,7 @@ class ModelBuilder(DriveBuilder):
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
-        """Return a loop joint, now that the places of its bodies are known."""
+        """Return a loop joint, once the indices of its bodies are known."""
         draft = draft.turn() if isinstance(draft.kind, Reversed) else draft
         if not can_close(draft.kind):
             kind = draft.kind.name
@@ -590,7 +590,7 @@ def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
 
 
 def _through(mimic: Mimic, above: Mimic | None) -> Mimic:
-    """Return q = ratio * (r q_top + o) + offset, where the leader itself follows q_top."""
+    """Return the relation q = ratio * (r q_top + o) + offset if the leader itself follows q_top."""
     if above is None:
         return mimic
     return Mimic(above.leader, mimic.ratio * above.ratio, mimic.ratio * above.offset + mimic.offset)

@@ -19,7 +19,7 @@ def neutral(model: Model) -> np.ndarray:
 
 
 def named(model: Model, name: str) -> np.ndarray:
-    """Return the configuration (nq,) that the model has under a name."""
+    """Return a named configuration of the model, (nq,)."""
     found = {c.name: c for c in model.configurations}
     if name not in found:
         raise UnknownNameError("configuration", name, found)

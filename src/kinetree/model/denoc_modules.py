@@ -28,7 +28,7 @@ class Modules:
     parents : tuple of ints
         Parent module of each, -1 for the base.
     names : tuple of tuples of str
-        The same by body name.
+        Names of the bodies of each module.
     """
 
     bodies: tuple[tuple[int, ...], ...]
@@ -50,7 +50,7 @@ class Modules:
 
 
 def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -> Modules:
-    """Return modules by names of bodies, checked; automatic ones by default; ``"links"`` makes one of each link."""
+    """Return checked modules, given by names of bodies; automatic by default; ``"links"`` gives one module per link."""
     if names is None or names == "auto":
         groups = automatic(tree)
     elif names == "links":
@@ -87,7 +87,7 @@ def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tupl
 
     With ``"architecture"``, modules are equal if they have the same kinds of joints in the same order, so that the same
     steps compute them; with ``"numbers"``, they must also have the same masses, rotors and springs, and the same
-    placements of all joints except the first: where a module is mounted, and what it carries, does not count.
+    placements of all joints except the first. Where a module is mounted and what it carries do not matter.
     """
     if by not in ALIKE:
         raise UnknownNameError("way to compare modules", by, ALIKE)
@@ -99,7 +99,7 @@ def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tupl
 
 
 def _own(tree: Model, k: int, numbers: bool, first: bool) -> Hashable:
-    """Return what distinguishes a link: the kind of its joint and, if requested, its numbers."""
+    """Return the properties by which links are compared: the kind of joint and, if requested, the numbers."""
     link, joint = tree.links[k], tree.joints[k]
     if not numbers:
         return joint.kind, link.follows

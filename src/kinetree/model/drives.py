@@ -17,7 +17,7 @@ from .tree import Joint
 
 
 class TendonDraft(NamedTuple):
-    """A tendon as described, before it is known where bodies end up."""
+    """A tendon as described, before the indices of its bodies are known."""
 
     name: str
     joints: dict[str, float]
@@ -49,13 +49,14 @@ class DriveBuilder(ExplainsArguments):
         ----------
         name : str
         joints : mapping of joint name to coefficient
-            The length is the sum of coordinates times coefficients; joints of one degree of freedom.
+            The length is the sum of coordinates times coefficients; each joint has one degree of freedom.
         points : sequence of names of bodies or frames, or pairs of such a name and a (3,) position
-            Instead of joints: the length is that of a line through these points, straight from each to the next.
+            Given instead of joints; the length is that of a line through these points, straight from each point to the
+            next.
         stiffness, damping : float
             Along the length, in N/m and N s/m.
         rest : float or pair of floats
-            The length at which the spring rests; between two lengths it is slack.
+            Rest length of the spring, or two lengths between which it is slack.
         """
         if not isinstance(name, str) or not name or name in self._tendons:
             raise ModelError(f"two tendons are named {name!r}" if name in self._tendons else "a tendon needs a name")
@@ -88,13 +89,14 @@ class DriveBuilder(ExplainsArguments):
         ----------
         name : str
         joint, tendon : str
-            What it drives: a joint of one degree of freedom, or a tendon.
+            The joint (with one degree of freedom) or the tendon that it drives.
         gear : float
             Length of the actuator per unit of the joint's coordinate.
         gain : float or three of them
-            Force per control signal; three numbers add how it grows with length and speed.
+            Force per unit of the control signal; with three numbers, the second and third multiply length and speed.
         bias : three floats
-            Constant force, force per length and per speed: ``(0, -kp, -kd)`` for a position servo.
+            Constant force, force per unit of length and force per unit of speed: ``(0, -kp, -kd)`` for a position
+            servo.
         control_range, force_range : pairs of floats
             See :class:`kinetree.model.actuators.Actuator`.
         """
@@ -197,7 +199,7 @@ class DriveBuilder(ExplainsArguments):
         return self.coupling(name, {first: one, second: two if crossed else -two})
 
     def _coupled(self, joints: Sequence[Joint]) -> tuple[JointCoupling, ...]:
-        """Return all couplings, now that the joints are known."""
+        """Return all couplings, once the joints are known."""
         kinds = {j.name: j.kind for j in joints}
         found = []
         for coupling in self._couplings.values():
@@ -214,12 +216,12 @@ class DriveBuilder(ExplainsArguments):
     def _drives(
         self, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]
     ) -> tuple[tuple[Tendon, ...], tuple[Actuator, ...]]:
-        """Return all tendons and actuators, now that it is known where bodies ended up."""
+        """Return all tendons and actuators, once the indices of the bodies are known."""
         tendons = tuple(self._spanned(tendon, joints, places) for tendon in self._tendons.values())
         return tendons, tuple(self._attached(actuator, joints) for actuator in self._actuators.values())
 
     def _spanned(self, draft: TendonDraft, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]) -> Tendon:
-        """Return a tendon, now that the places of its bodies are known."""
+        """Return a tendon, once the indices of its bodies are known."""
         for name in draft.joints:
             _one_freedom(name, joints, f"tendon {draft.name!r}")
         points = []

@@ -32,7 +32,7 @@ __all__ = [
 SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
 """The twelve sequences of ball joints and the six of universal joints."""
 
-# (alpha, offset) of the moving rows, in quarter turns: Shah tables 3.6 and 3.8, gaps of the scan filled in
+# (alpha, offset) of the moving rows, in quarter turns: Shah tables 3.6 and 3.8, with missing entries filled in
 _MOVING: dict[str, tuple[tuple[int, int], ...]] = {
     "ZXZ": ((0, 1), (1, 0), (-1, -1)),
     "ZYZ": ((0, 0), (-1, 0), (1, 0)),
@@ -114,10 +114,10 @@ def check_sequence(sequence: str) -> str:
 
 
 def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
-    """Return the constant row before the first joint and the one after the last; None where there is none.
+    """Return the constant row before the first joint and the one after the last; None for a row that is not needed.
 
-    The rule of Shah table 3.7: a row before is needed only if the first axis is x, a row after unless the last axis is
-    z.
+    By the rule of Shah table 3.7, a row before is needed only if the first axis is x, and a row after unless the last
+    axis is z.
     """
     name = check_sequence(sequence)
     before, after = _BEFORE[name[0]], _AFTER[name[-1]]
@@ -237,9 +237,9 @@ def add_chain(
     Parameters
     ----------
     builder : ModelBuilder
-        What to add to.
+        The builder that the chain is added to.
     name, parent : str
-        The body, and the body that carries it.
+        Names of the new body and of the body that carries it.
     sequence : str
         One of :data:`SEQUENCES`.
     joint_name : str

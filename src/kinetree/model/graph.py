@@ -1,4 +1,4 @@
-"""A mechanism is a graph of bodies and joints; this module chooses the tree that the algorithms walk.
+"""Mechanisms as graphs of bodies and joints, and the choice of the tree that the algorithms walk.
 
 Joints outside the tree are cut: they close loops, and are represented by constraint forces.
 Rules for choosing them, all starting from the base:
@@ -7,13 +7,13 @@ Rules for choosing them, all starting from the base:
   (Shah sections 8.1, 8.4: minimum cumulative DOF), that is Dijkstra's tree with a joint's
   freedoms as its length.
 - ``shortest``: every body is reached by the fewest moving joints, so that both branches
-  of a loop are short and as equal as can be (Khalil section 10.3).
+  of a loop are short and as equal as possible (Khalil section 10.3).
 
-Among equals, joints with few constraints are cut (Featherstone section 9.4), then those described last.
-Joints that have more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
-cut only if a loop has no others, or by name.  Such a joint keeps its coordinate even then: one of its
-bodies is split instead, see :func:`split`.  A joint may be walked from its child to its parent; its
-coordinates keep their meaning.
+If several choices are equal, joints with few constraints are cut (Featherstone section 9.4), then those described last.
+Joints that have more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are cut only if
+a loop has no other joints, or if they are named explicitly. Even then, such a joint keeps its coordinate: one of its
+bodies is split instead, see :func:`split`. A joint may be walked from its child to its parent; its coordinates keep
+their meaning.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Draft:
 
     @property
     def seat(self) -> Pose:
-        """Pose of the moving frame on the child, exactly as given if it was given."""
+        """Pose of the moving frame on the child; if it was given, exactly as given."""
         return inverse(self.child_pose) if self.given_seat is None else self.given_seat
 
     def other(self, body: str) -> str:
@@ -102,7 +102,7 @@ class Split(NamedTuple):
     joint: Draft
     """The joint as before, but carrying one half of the body."""
     weld: Draft
-    """Joins the halves, which have the same frame; this joint is cut."""
+    """The joint between the halves, which have the same frame; this joint is cut."""
     body: str
     """The body that is split."""
 
@@ -169,7 +169,7 @@ def span(
         Bodies that must all be reached.
     joints : drafts, in the order of description
     cuts : names of joints, optional
-        Joints to cut; loops that these leave are cut by the rule.
+        Joints to cut; loops that remain are cut by the rule.
     rule : {"minimum_dof", "shortest"}
         The first by default.
     coupled : mapping, optional
@@ -281,7 +281,7 @@ def _list(bodies: Sequence[str]) -> str:
 
 
 def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
-    """Return the joints to cut although they have more than geometry: one of each loop that has no others.
+    """Return the joints to cut although they have more than geometry: one of each loop that has no other joints.
 
     Joints without a motor are preferred, then those described last.
     """
@@ -303,7 +303,7 @@ def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
 
 
 def _grow(root: str, joints: Sequence[Draft], kept: Container[str], rule: str) -> set[str]:
-    """Return Dijkstra's tree; bodies connected by joints to keep are reached together, through those joints."""
+    """Return Dijkstra's tree; bodies connected by joints that must stay are reached together, through those joints."""
     order = {d.name: i for i, d in enumerate(joints)}
     around = _around(joints)
     chosen: set[str] = set()

@@ -1,9 +1,9 @@
-"""The numbers of a joint besides its geometry: one row each, used wherever joints are built, read, changed or shown.
+"""The numbers of a joint besides its geometry: a table used wherever joints are built, read, changed or shown.
 
-A new number is a row of :class:`JointNumbers` and a keyword of :class:`JointData`.  The builder, Denavit-Hartenberg
-tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files (``python
-tools/schema.py``) and the documentation take it from here; its effect on the motion is a law in ``algorithms`` or
-``simulation``.
+To add a number, add a row to :class:`JointNumbers` and a keyword to :class:`JointData`.  The builder,
+Denavit-Hartenberg tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files
+(``python tools/schema.py``) and the documentation take it from here; its effect on the motion is a law in
+``algorithms`` or ``simulation``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = tuple[float, ...]
 PerFreedom = float | Sequence[float] | None
 
 LARGEST = 1e100
-"""Numbers of a robot beyond this are mistakes, and products of three of them overflow."""
+"""Numbers of a robot beyond this are mistakes: products of three of them overflow."""
 
 TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
 """A limit between these, in radians, is most likely in degrees: nobody stops a hinge at 90 rad."""
@@ -53,43 +53,44 @@ class JointField:
     Attributes
     ----------
     help : str
-        What it is, in a sentence.
+        Its description in one sentence.
     units : pair of str
         Units for a hinge and for a slide.
     name : str
         Name of the attribute, the keyword, the key in YAML files and the entry in a row of a table.
     per : {"v", "q"}
-        Whether there is one per degree of freedom, or one per coordinate.
+        Whether there is one number per degree of freedom (``"v"``) or per coordinate (``"q"``).
     default : float or None
         Value if none is given; None for the neutral configuration.
     nonnegative, finite : bool
-        Whether it must be so.
+        Whether it must not be negative, and whether it must be finite.
     infinite : bool
-        Whether it is a limit: infinity means that there is none.  A cut joint keeps its limits.
+        Whether it is a limit, so that infinity means no limit. A cut joint keeps its limits.
     sparse : bool
-        Whether a joint without it has no numbers, ``()``, instead of zeros.
+        Whether the default is an empty tuple, ``()``, instead of zeros.
     of : str
-        Another field without which it means nothing: the rest position of a spring belongs to its stiffness.
+        Another field without which it has no meaning: the rest position of a spring belongs to its stiffness.
     alone, needed : str
-        Messages if it is given without ``of``, and if ``of`` is given without it.
+        Error messages for when it is given without ``of``, and when ``of`` is given without it.
     leaders_only : str
         Why a joint that follows another one cannot have it.
     law : callable, optional
-        Further check: takes the kind of joint, the numbers, and their name for messages.
+        A further check, called with the kind of joint, the numbers, and their name for messages.
     said, noun : str
         Its name in messages about its value, and about joints that have it, with a plural in s.
     has : str
-        Words for a joint that has it, and so has more than geometry and is not cut.
+        Phrase for a joint that has it; such a joint has more than geometry and is not cut.
     label : str
         Word before it in descriptions.
     parameter : bool
-        Whether it may vary, as a symbol, an input of compiled code or a column of a sweep.
+        Whether it may vary: as a symbol, an input of compiled code, or a column of a sweep.
     of_motor : bool
         Whether it belongs to the motor.
     felt_as : str
         The attribute of :class:`kinetree.model.tree.Joint` with its value on the joint side of the gear.
     urdf, sdf, mjcf, par : str
-        Its word in these formats, for limits in the element of limits; kinetree's own words begin with ``kinetree:``.
+        Its name in these formats (for limits, within the element of limits); kinetree's own names begin with
+        ``kinetree:``.
     """
 
     help: str
@@ -131,7 +132,7 @@ class JointField:
         return not values or all(x == y for x, y in zip(values, self.usual(kind), strict=True))
 
     def felt(self, joint: Any) -> Floats:
-        """Return the numbers of a joint; for those that act through its gear, as felt on the joint side."""
+        """Return the numbers of a joint; those that act through its gear are converted to the joint side."""
         found: Floats = getattr(joint, self.felt_as or self.name)
         return found
 
@@ -160,7 +161,7 @@ def _row(help: str, *units: str, **known: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class JointNumbers(Generic[T]):
-    """The table: the numbers of a joint, as tuples in a model, and as users write them in rows of tables."""
+    """The table of a joint's numbers: tuples in a model, or values as users write them in rows of tables."""
 
     lower: T = _row(
         "Smallest position.", "rad", "m", per="q", default=-math.inf, infinite=True, said="lower limit",
@@ -272,7 +273,7 @@ JOINT_DATA = tuple(JointData.__annotations__)
 """Everything that can be given for a joint besides its geometry."""
 
 LIMITS = tuple(name for name, row in FIELDS.items() if row.infinite)
-"""What a cut joint keeps of its data, in case it is in the tree again."""
+"""The data that a cut joint keeps, in case it becomes part of the tree again."""
 
 PER_FREEDOM = tuple(row.name for row in sorted(FIELDS.values(), key=lambda row: not row.of_motor) if row.parameter)
 """Numbers of a joint that may be parameters; those of the motor first."""
@@ -283,7 +284,7 @@ OF_MOTOR = tuple(name for name, row in FIELDS.items() if row.of_motor)
 
 
 def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
-    """Return the limits, or all other fields, that a format has words for, by these words."""
+    """Return the fields that a format has words for, keyed by these words: either limits, or all other fields."""
     rows = [row for row in FIELDS.values() if getattr(row, language) and row.infinite == limits]
     return {getattr(row, language): row for row in rows}
 
@@ -319,7 +320,7 @@ def passive_data(kind: JointKind) -> dict[str, Any]:
 def numbers_of(
     kind: JointKind, where: str, given: Mapping[str, PerFreedom], *, follows: bool = False
 ) -> dict[str, Floats]:
-    """Check and return the given numbers of a joint, each together with the one that it belongs to."""
+    """Check and return the given numbers of a joint, each together with the number that it belongs to."""
     found: dict[str, Floats] = {}
     for name, row in FIELDS.items():
         if name not in given:

@@ -1,4 +1,4 @@
-"""The range that the limits of followers leave to their leaders."""
+"""The range of a leader within the limits of its followers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import Message, ModelError, Setting
 from .tree import Joint, Model
 
 ROUNDING = 1e-14
-"""Limits that miss each other by no more than this fraction of their size meet in a point."""
+"""Limits that miss each other by no more than this fraction of their size count as meeting in one point."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is left of the range, beyond rounding."""
+        """Whether the range is empty, beyond rounding."""
         return self.lower > self.upper and not math.isclose(self.lower, self.upper, rel_tol=ROUNDING)
 
 
@@ -50,7 +50,7 @@ def _seen_by_leader(follower: Joint) -> Range:
     assert follower.mimic is not None
     ratio, offset, name = follower.mimic.ratio, follower.mimic.offset, follower.name
     (low,), (high,) = follower.lower, follower.upper
-    if ratio == 0.0:  # it does not move: allowed wherever the leader is, or nowhere
+    if ratio == 0.0:  # the follower does not move: it is within its limits for all positions of the leader, or for none
         everywhere = low <= offset <= high
         return Range(-math.inf if everywhere else math.inf, math.inf if everywhere else -math.inf, name, name)
     first, last = sorted(((low - offset) / ratio, (high - offset) / ratio))
@@ -64,8 +64,8 @@ def bounded_by_followers(tree: Model, moving: Collection[int]) -> Model:
     ----------
     tree : Model
     moving : collection of int
-        Degrees of freedom that are going to move.  If the limits of one contradict those of its followers, that is an
-        error; a joint that does not move keeps its own limits then.
+        Degrees of freedom that are going to move. If the limits of one contradict those of its followers, an error is
+        raised; a joint that does not move keeps its own limits in that case.
     """
     leaders = {j.mimic.leader for j in tree.joints if j.mimic is not None}
     if not leaders:

@@ -97,9 +97,9 @@ class MassProperties:
         inertia : array_like
             3, 6 or 3x3 numbers, see :func:`inertia_matrix`.
         about : {"com", "origin"}
-            The point the inertia is taken about.
+            The point about which the inertia is given.
         axes : Pose, optional
-            The axes the inertia is given along, if not the body's own.
+            The axes along which the inertia is given, if not the body's own.
         """
         if not isinstance(about, str) or about not in ("com", "origin"):
             raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
@@ -110,7 +110,7 @@ class MassProperties:
         if c.shape != (3,):
             raise ModelError(f"center of mass must have 3 components, not shape {c.shape}")
         m = inertia_matrix(inertia)
-        with np.errstate(all="ignore"):  # overflow is reported as a problem
+        with np.errstate(all="ignore"):  # overflow is reported by problems()
             if axes is not None:
                 m = axes.rotation @ m @ axes.rotation.T
                 m = 0.5 * m + 0.5 * m.T
@@ -195,7 +195,7 @@ class MassProperties:
         return bool(np.all(np.isfinite([self.mass, *self.com, *self.inertia])))
 
     def moved(self, pose: Pose) -> MassProperties:
-        """Return the same body described in a frame in which our frame has the given pose."""
+        """Return the same body described in a frame in which the current frame has the given pose."""
         if pose.is_identity:
             return self
         r = pose.rotation
@@ -227,8 +227,8 @@ class MassProperties:
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
         moments = np.linalg.eigvalsh(self.inertia_matrix)
-        # What rounding explains is not a problem: rounding of the numbers themselves, and of moving
-        # them from a far origin to the center of mass, where nearly all of a point mass's inertia cancels.
+        # Errors due to rounding are not a problem: rounding of the numbers themselves, and of shifting them from a
+        # distant origin to the center of mass, where nearly all of a point mass's inertia cancels.
         with np.errstate(over="ignore"):
             lever = self.mass * float(np.dot(self.com, self.com))
         slack = 1e-9 * max(abs(moments[0]), abs(moments[2])) + 1e-13 * lever
@@ -260,8 +260,9 @@ class MassProperties:
 class GroupedMass(MassProperties):
     """Ten parameters that need not be those of a real body.
 
-    Grouping parameters that only act together (Khalil section 10.2.4) leaves bodies with a first moment and no mass, or
-    with an impossible inertia.  So the ten numbers are kept as given; there is a center of mass only if there is mass.
+    Grouping parameters that act only together (Khalil section 10.2.4) results in bodies with a first moment but no
+    mass, or with an impossible inertia. So the ten numbers are kept as given, and there is a center of mass only if
+    there is mass.
 
     Attributes
     ----------
@@ -283,7 +284,7 @@ class GroupedMass(MassProperties):
 
     @classmethod
     def exactly(cls, inertia: RigidInertia) -> GroupedMass:
-        """Return one that reproduces this inertia to the last bit."""
+        """Return mass properties that reproduce this inertia to the last bit."""
         return cls._of_ten(np.array(_ten(inertia), dtype=float))
 
     @classmethod
@@ -312,7 +313,7 @@ class GroupedMass(MassProperties):
         return not any(self.ten)
 
     def moved(self, pose: Pose) -> MassProperties:
-        """Return the same parameters in a frame in which our frame has the given pose."""
+        """Return the same parameters in a frame in which the current frame has the given pose."""
         return self if pose.is_identity else _grouped(pose.spatial().rigid_to_parent(self.spatial()))
 
     def __add__(self, other: MassProperties) -> MassProperties:

@@ -1,10 +1,10 @@
-"""The parameters of a robot as one table: ten per body, four per degree of freedom, and stiffnesses of springs.
+"""The parameter table of a robot: ten parameters per body, four per degree of freedom, and stiffnesses of springs.
 
-For every moving body: the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
-products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, with
-Khalil's symbols.  Then, for all degrees of freedom, the inertia of the rotor as felt at the joint, viscous friction,
-Coulomb friction and the constant offset of the torque.  Then the stiffnesses of joints that have springs, and the
-additional friction at low speed of joints that have it.  Joint forces are linear in all of them.
+The table begins with the parameters of every moving body, in Khalil's symbols: the entries of the inertia tensor about
+the origin of its frame (``XX XY XZ YY YZ ZZ``, products with the sign they have in the tensor), the first moments of
+mass ``MX MY MZ`` and the mass ``M``. Then, for all degrees of freedom, come the inertia of the rotor as felt at the
+joint, viscous friction, Coulomb friction and the constant offset of the torque. Last are the stiffnesses of joints with
+springs, and the additional friction at low speed of joints that have it. Joint forces are linear in all of these.
 
 A joint that mimics another has parameters like any other joint: they are felt at its leader.
 """
@@ -34,7 +34,7 @@ OF_SPRINGS = ("stiffness",)
 """The parameters of a degree of freedom of a joint with a spring, after all others."""
 
 OF_FADING = ("stribeck",)
-"""The parameters of a degree of freedom of a joint with friction that fades with speed, after those."""
+"""The parameters of a degree of freedom of a joint with friction that fades with speed, after those of springs."""
 
 OF_SOME = (*OF_SPRINGS, *OF_FADING)
 """Attributes of joints that are in the table only if the joint has them."""
@@ -179,7 +179,7 @@ def mass_properties_to_table(given: MassProperties) -> np.ndarray:
 
 
 def mass_properties_from_table(ten: ArrayLike) -> MassProperties:
-    """Return mass properties from ten numbers in the order of the table, which need not be those of a real body."""
+    """Return mass properties from ten numbers in the order of the table; they need not be those of a real body."""
     return GroupedMass.from_parameters(np.asarray(ten, dtype=float)[_FROM_TABLE])
 
 
@@ -286,7 +286,7 @@ def _with_numbers(joint: Joint, given: Mapping[str, list[float]], physical: bool
 
 
 def _before_gear(joint: Joint, felt: Sequence[float]) -> dict[str, Any]:
-    """Return the rotor inertia and gear ratio that a joint feels as ``felt``."""
+    """Return the rotor inertia and gear ratio that give a joint the rotor inertia ``felt``."""
     gears = joint.gear_ratio or (1.0,) * joint.kind.nv
     own = joint.rotor_inertia or (0.0,) * joint.kind.nv
     for x, gear in zip(felt, gears, strict=True):

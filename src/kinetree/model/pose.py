@@ -1,4 +1,4 @@
-"""Constant poses: where a frame is on a body. Plain numbers, exact where the file is exact."""
+"""Constant poses of frames on bodies, as plain numbers that are exact if the file is exact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 NO_NUMBERS = "USMmc"
-"""Kinds of arrays that convert to floats only by a guess: text, dates, complex numbers."""
+"""Kinds of arrays that are not converted to floats: text, dates, complex numbers."""
 
 UNIT_TOLERANCE = 1e-6
 """How far the length of a quaternion may differ from 1, in states and files."""
@@ -200,7 +200,8 @@ class Pose:
         m = self.rotation
         for axis in range(3):
             i, j = (axis + 1) % 3, (axis + 2) % 3
-            # A 1.0 on the diagonal is not enough: with entries of 1e-11, from rounded right angles, it is rounded, too.
+            # A 1.0 on the diagonal is not sufficient: with entries of 1e-11, from rounded right angles, it is also
+            # rounded.
             off_axis = (m[axis, i], m[axis, j], m[i, axis], m[j, axis])
             if m[axis, axis] == 1.0 and not any(off_axis) and m[i, i] == m[j, j] and m[i, j] == -m[j, i]:
                 turn = AxisRotation(axis, float(m[i, i]), float(m[j, i]))

@@ -43,7 +43,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     halves = _halves(model)
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
     names |= {half: names[body] for half, (body, _) in halves.items()}
-    # the pose of each body's frame on the body that it becomes a part of
+    # the pose of each body's frame on the body that it becomes part of
     on = dict.fromkeys(names, Pose()) | {half: pose for half, (_, pose) in halves.items()}
     builder = ModelBuilder(model.name, base=model.base.name, gravity=model.gravity)
     # numbers of a model have been checked already
@@ -76,7 +76,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
 
 
 def _halves(model: Model) -> dict[int, tuple[int, Pose]]:
-    """Return bodies that are halves of others (:func:`kinetree.model.graph.split`), those others, and poses on them."""
+    """Return bodies that are halves of others (:func:`kinetree.model.graph.split`), the others, and poses on them."""
     found = {}
     for loop in model.loops:
         here, there = loop.predecessor, loop.successor

@@ -1,7 +1,7 @@
 """A model with other scalars in place of some of its numbers: symbols, arrays over a batch, inputs of machine code.
 
-Everything that lets parameters vary goes through here: inputs of compiled algorithms, batches of simulations, symbols
-of other libraries.  The scalars are put into stand-ins for the model's masses and poses
+All parameters that vary are handled here: inputs of compiled algorithms, batches of simulations, symbols of other
+libraries.  The scalars are put into stand-ins for the model's masses and poses
 (:mod:`kinetree.model.changes.stand_ins`).
 """
 
@@ -30,7 +30,7 @@ Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
-"""How many numbers a property consists of; properties that are not listed have one, or one per degree of freedom."""
+"""The number of scalars in a property; properties that are not listed have one, or one per degree of freedom."""
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -56,9 +56,9 @@ class Substitution:
     parameters : dict of name to scalar
         Rows of the table of parameters.
     loops, tendons : dict of name to dict of property to scalars
-        The same for loops and tendons.
+        Properties of loops and tendons.
     symbols : dict of name to scalar
-        For a model that has symbols without a value.
+        Values for the symbols of a model.
     """
 
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Substitution:
         return list(found.values())
 
     def stand_in(self, model: Model) -> Model:
-        """Return a model of numbers to check options against; it has arbitrary inertias where these are parameters."""
+        """Return a model of numbers to check options against; inertias that are parameters are arbitrary."""
         some = MassProperties(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         model = generic(model)
         chosen = self._chosen(model)
@@ -104,7 +104,7 @@ class Substitution:
         return replace(model, bodies=tuple(bodies), joints=tuple(joints))
 
     def tree(self, model: Model, convert: Convert, *, everything: bool = False) -> Model:
-        """Return a model with substituted scalars, each passed to ``convert``; with ``everything``, all numbers are.
+        """Return a model with substituted scalars, each converted by ``convert``; with ``everything``, all numbers are.
 
         Exact zeros stay zeros, so that they are skipped as in any model.
         """
@@ -176,7 +176,7 @@ class Substitution:
             if key in given or (key == "rotor_inertia" and "gear_ratio" in given):
                 raise ModelError(f"parameter {p.name!r} is given twice: in the table, and as {key} of the joint")
             own.setdefault(key, list(getattr(joint, key) or [0.0] * n))[p.freedom] = self.parameters[p.name]
-            if key == "rotor_inertia":  # from the table: as felt at the joint
+            if key == "rotor_inertia":  # a row of the table: inertia as felt at the joint
                 own.setdefault("gear_ratio", list(joint.gear_ratio or [1.0] * n))[p.freedom] = 1.0
         numbers: dict[str, Any] = {key: tuple(convert(x) for x in values) for key, values in own.items()}
         if "gear_ratio" in numbers:
@@ -200,7 +200,7 @@ class Substitution:
         )
 
     def _tendon(self, tendon: Tendon, model: Model, convert: Convert) -> Tendon:
-        """Return a tendon with another spring, through points of frames at their new places.
+        """Return a tendon with another spring, through points of frames at their new positions.
 
         If a tendon is slack between two lengths, its rest length is the longer one.
         """
@@ -247,7 +247,7 @@ def substitution(
     frames: Mapping[str, Given] | None = None, gravity: Any = None, parameters: Given | None = None,
     loops: Mapping[str, Given] | None = None, tendons: Mapping[str, Given] | None = None, symbols: Given | None = None,
 ) -> Substitution:  # fmt: skip
-    """Check scalars to put into a model: names must be known, and sizes right.
+    """Check scalars that replace numbers of a model: names must be known, and sizes must match.
 
     Raises
     ------

@@ -27,7 +27,7 @@ BASE = -1
 """Index of the fixed base."""
 
 SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0.0))
-"""A generic pose of a loop joint: no axis is reversed, no rod has zero length, no wheel lies flat."""
+"""An arbitrary pose of a loop joint at which no axis is reversed, no rod has zero length, and no wheel lies flat."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Body:
     name : str
     mass_properties : MassProperties
     added : ArticulatedInertia or None
-        Additional resistance to accelerations, in body coordinates: springs and dampers to the world that a step treats
-        implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
+        Additional resistance to accelerations, in body coordinates: springs and dampers to the world that an
+        integration step treats implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
     """
 
     name: str
@@ -103,8 +103,7 @@ class Joint(JointNumbers[Floats], _Seated):
     ----------
     name : str
     kind : JointKind
-        The kind of joint.
-        parent : int
+    parent : int
         Index of the parent body, -1 for the base.
     placement : Pose
         Pose of the joint's fixed frame in the parent body.
@@ -115,7 +114,7 @@ class Joint(JointNumbers[Floats], _Seated):
     mimic : Mimic or None
         Set if the joint follows another and has no coordinate.
     q_slice, v_slice : slice
-        The places of its coordinates in ``q`` and ``v``.
+        The positions of its coordinates in ``q`` and ``v``.
     """
 
     actuated: bool = True
@@ -147,15 +146,15 @@ class Loop:
     ----------
     name : str
     kind : JointKind
-        The kind of joint.
-        predecessor, successor : int
-        The bodies that it joins, -1 for the base; forces act on the successor, and opposite ones on the predecessor.
+    predecessor, successor : int
+        The bodies that it connects, -1 for the base; forces act on the successor, and opposite ones on the predecessor.
     placement : Pose
         Pose of the joint's fixed frame on the predecessor.
     seat : Pose
         Pose of the joint's moving frame on the successor.
     lower, upper, velocity_limit, effort_limit : tuple of floats
-        Limits as in :class:`Joint`, in case another choice of cuts puts it into the tree; empty if there are none.
+        Limits as in :class:`Joint`, in case another choice of cuts puts the joint into the tree; empty if there are
+        none.
     """
 
     name: str
@@ -200,7 +199,7 @@ class Link:
     added: ArticulatedInertia | None = None
 
     def articulated(self) -> ArticulatedInertia:
-        """Return the total resistance to accelerations of the body: its inertia and what is added to it."""
+        """Return the total resistance of the body to accelerations: its inertia and the added one."""
         own = self.inertia.articulated()
         return own if self.added is None else own + self.added
 
@@ -261,11 +260,11 @@ class Model:
     shapes: tuple[ContactShape, ...] = field(default=(), compare=False, repr=False)
     """Collision shapes from its file; they do not count when robots are compared."""
     drawing: Any = field(default=None, compare=False, repr=False)
-    """The :class:`kinetree.model.linkages.drawing.Drawing` that it was made from; ask :func:`drawing_of` for it."""
+    """The :class:`kinetree.model.linkages.drawing.Drawing` that it was made from; use :func:`drawing_of` to get it."""
     table: Any = field(default=None, compare=False, repr=False)
-    """The :class:`kinetree.model.dh.table.DHTable` that it was made from; ask :func:`dh_table` for it."""
+    """The :class:`kinetree.model.dh.table.DHTable` that it was made from; use :func:`dh_table` to get it."""
     motion_of: str = field(default="", compare=False, repr=False)
-    """The system of the gallery whose motion it comes with."""
+    """The system in the gallery whose motion belongs to this robot."""
 
     @cached_property
     def nq(self) -> int:
@@ -345,7 +344,7 @@ class Model:
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
-        """One name per entry of ``q``: that of the joint, with a label if the joint has several."""
+        """One name per entry of ``q``: that of the joint, with a label if the joint has several entries."""
         return tuple(j.name + label for j in self.joints if not j.mimic for label in j.kind.q_labels)
 
     @cached_property
@@ -464,8 +463,8 @@ class Model:
     def dof_parents(self) -> tuple[int, ...]:
         """For each degree of freedom, the nearest one that carries it; -1 if there is none.
 
-        This is the branch-induced sparsity of the mass matrix.  Followers couple
-        branches, so with them the matrix is treated as full.
+        This is the branch-induced sparsity of the mass matrix.  Followers couple branches, so a matrix with followers
+        is treated as full.
         """
         if self.has_followers:
             return tuple(range(-1, self.nv - 1))

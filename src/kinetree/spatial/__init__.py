@@ -50,7 +50,7 @@ _FOR_USERS = {
     "screws": "Screw free_vector line_vector screw screw_vector split_at",
     "subspaces": "complement dyad inertia_dyads orthogonal_basis reciprocal_basis resolve",
 }
-"""Functions on arrays that no algorithm uses: a simulation does not wait for them."""
+"""Functions on arrays that no algorithm uses; they are imported on first use, so that simulations start faster."""
 
 __all__ = [
     "BASIS", "IDENTITY", "ZERO3", "ZERO_FORCE", "ZERO_MOTION", "ArticulatedInertia", "AxisRotation", "Force", "Matrix3",

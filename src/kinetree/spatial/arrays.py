@@ -1,6 +1,6 @@
 """Conversion between NumPy arrays, which users have, and scalars, which the recursions work on.
 
-Leading axes are the batch: over a batch, a scalar is an array with those axes.
+Leading axes are the batch; for a batch, each scalar is an array with those axes.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def cross_matrix(a: ArrayLike) -> np.ndarray:
 
 
 def quaternions_of(matrices: np.ndarray) -> np.ndarray:
-    """Return the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
+    """Return the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN if a matrix has NaN."""
     entries = Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
     with np.errstate(invalid="ignore"):  # NaN and infinity are passed on
         found = np.stack(quaternion_of(entries), axis=-1)

@@ -20,7 +20,7 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 def ldl(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]:
     """Factor a symmetric positive definite matrix as ``L diag(d) L^T``, L unit lower triangular.
 
-    Exact zeros, of which long chains have many, are passed over.
+    Exact zeros, of which long chains have many, are skipped.
     """
     n = len(matrix)
     lower: Matrix = [[0.0] * n for _ in range(n)]

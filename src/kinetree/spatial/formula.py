@@ -1,8 +1,8 @@
 """Formulas as scalars, with symbols that have no value yet: ``d3``, ``sqrt(b**2 + d6**2)``, ``-pi/2``.
 
-A robot may have such scalars in place of its numbers.  Whatever can be computed with symbols is: a formula can be
-evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi).  Where a number is needed, a
-symbol without a value raises an error that names it.
+A robot may have such scalars in place of its numbers.  As much as possible is computed with symbols: a formula can be
+evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi). If a number is required, a symbol
+without a value raises an error that names it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIXTHS = (1.0, math.sqrt(3) / 2, 0.5, 0.0, -0.5, -math.sqrt(3) / 2, -1.0, -math.
 """Cosines of multiples of 30 degrees, correctly rounded; ``cos`` of a rounded multiple of pi is slightly off."""
 
 SAME_ANGLE = 1e-12
-"""How far an angle may be from such a multiple, as a fraction of 30 degrees."""
+"""How far an angle may be from a multiple of 30 degrees to count as one, as a fraction of 30 degrees."""
 
 _ATOM, _POWER, _PRODUCT, _SUM = 4, 3, 2, 1
 """Precedence of operators."""
@@ -45,7 +45,7 @@ class ScalarFormula:
     """
 
     __slots__ = ("kind", "parts", "symbols")
-    __array_ufunc__ = None  # makes NumPy leave the operation to this class, which knows what is missing
+    __array_ufunc__ = None  # makes NumPy leave the operation to this class, whose errors name the missing values
 
     kind: str
     parts: tuple[Any, ...]
@@ -85,7 +85,7 @@ class ScalarFormula:
     # ---------------------------------------------------------------- arithmetic
 
     def _binary(self, operation: Callable[[Any, Any], Any], kind: str, other: Any, turned: bool) -> Any:
-        """Apply an operation to this formula and anything else; with other scalars only if this formula is a number."""
+        """Apply an operation to this formula and another operand; other scalars only if this formula is a number."""
         if isinstance(other, ScalarFormula):
             return _made(kind, self, other)
         if isinstance(other, (int, float)):
@@ -133,7 +133,7 @@ class ScalarFormula:
         return hash((self.kind, self.parts))
 
     def __bool__(self) -> bool:
-        return True  # a zero does not stay a formula
+        return True  # a result of zero becomes a plain number
 
     def _undecided(self, _: object) -> Any:
         raise NoValueError(self.symbols or [str(self)])
@@ -289,7 +289,7 @@ def _numeric(operation: Callable[..., Any], parts: Iterable[Any]) -> float:
 def _made(kind: str, a: Any, b: Any) -> Any:
     """Return an operation, simplified where an operand is zero or one or both are equal, as the engine's graph does.
 
-    Sums and products associate from the left, ``(a + b) + c``, so that a formula is what its text says.
+    Sums and products associate from the left, ``(a + b) + c``, so that a formula matches its text.
     """
     if kind == "+":
         if _is(a, 0.0):

@@ -22,7 +22,7 @@ class Motion:
 
     @classmethod
     def of(cls, six: Sequence[Scalar]) -> Motion:
-        """Make one from six scalars, angular part first."""
+        """Make a motion vector from six scalars, angular part first."""
         return cls(Vec3.of(six[:3]), Vec3.of(six[3:]))
 
     def __iter__(self) -> Iterator[Scalar]:
@@ -71,7 +71,7 @@ class Force:
 
     @classmethod
     def of(cls, six: Sequence[Scalar]) -> Force:
-        """Make one from six scalars, moment first."""
+        """Make a force vector from six scalars, moment first."""
         return cls(Vec3.of(six[:3]), Vec3.of(six[3:]))
 
     def __iter__(self) -> Iterator[Scalar]:

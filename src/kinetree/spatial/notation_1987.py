@@ -23,7 +23,7 @@ Quantity = Literal["motion", "force", "motion_transform", "force_transform", "in
 _SWAP_ROWS = {"force", "force_transform", "inertia"}
 _SWAP_COLUMNS = {"force_transform", "inverse_inertia"}
 QUANTITIES = ("motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia")
-"""What can be converted; several vectors may be given as the columns of one array, (..., 6, r)."""
+"""The quantities that can be converted; several vectors may be given as the columns of one array, (..., 6, r)."""
 
 
 def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
@@ -32,7 +32,7 @@ def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
     Parameters
     ----------
     value : array_like
-        Vectors (..., 6), or (..., 6, r) with several as columns; matrices (..., 6, 6).
+        A vector (..., 6), several vectors as columns (..., 6, r), or a matrix (..., 6, 6).
     quantity : {"motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"}
 
     Examples
@@ -66,8 +66,8 @@ def spatial_transpose(matrix: ArrayLike) -> Array:
     Parameters
     ----------
     matrix : array_like
-        A vector (6,) or a matrix (..., 6, r) in the notation of 1987.  Only a 6x6 matrix has its halves swapped on
-        both sides.
+        A vector (6,) or a matrix (..., 6, r) in the notation of 1987.  The halves are swapped on both sides only for a
+        6x6 matrix.
 
     Returns
     -------

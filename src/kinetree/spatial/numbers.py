@@ -44,7 +44,7 @@ def real_numbers(
     given: Any, name: str | Setting, count: int | None = None, *, positive: bool = False, infinite: bool = False, unit:
     str = "",
 ) -> np.ndarray:  # fmt: skip
-    """Return ``count`` numbers, none of them negative, from that many or from one number for all.
+    """Return ``count`` nonnegative numbers, given as that many numbers or as one number for all.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def real_numbers(
     name : str or Setting
         What they are, for messages.
     count : int, optional
-        How many there must be; if left out, one number or a row of any length is accepted.
+        How many numbers there must be; by default, one number or a sequence of any length is accepted.
     positive : bool
         Whether they must be more than zero.
     infinite : bool
@@ -74,7 +74,7 @@ def real_numbers(
 
 
 def as_numbers(given: Any) -> np.ndarray | None:
-    """Return an array if all entries are real by their type; None for text, booleans, complex numbers, None."""
+    """Return an array if the types of all entries are real; None for text, booleans, complex numbers and None."""
     try:
         numbers = np.asarray(given)
     except (TypeError, ValueError, OverflowError):  # rows of different lengths
@@ -93,7 +93,7 @@ def whole_number(
     name : str or Setting
         What it is, for messages.
     least, most : int
-        Its bounds; there is no upper one without ``most``.
+        Its bounds; without ``most`` there is no upper bound.
     error : type
         What to raise.
     """
@@ -107,7 +107,7 @@ def whole_number(
 
 
 def random_source(given: Any, name: str) -> np.random.Generator:
-    """Return a source of random numbers, given as such or by its seed."""
+    """Return a random generator, given as one or as a seed."""
     try:
         return np.random.default_rng(given)
     except (TypeError, ValueError):
@@ -115,7 +115,7 @@ def random_source(given: Any, name: str) -> np.random.Generator:
 
 
 def _as_real(given: Any) -> float | None:
-    """Return a float if something is a real number by its type, as an array without axes is; otherwise None."""
+    """Return a float if the type of something is that of a real number (or an array without axes); otherwise None."""
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given[()]
     if isinstance(given, (bool, np.bool_, str, bytes, np.ndarray)) or given is None:

@@ -1,10 +1,9 @@
 """Rotations over any scalar.
 
 A rotation maps components in the rotated (child) frame to components in the fixed
-(parent) frame: ``x_parent = R x_child``.  Turns about a coordinate axis are kept as a
-sine and a cosine, because applying one costs 4 multiplications and 2 additions where a
-general matrix costs 9 and 6; a product of rotations is kept as its factors until
-somebody asks for the matrix.
+(parent) frame: ``x_parent = R x_child``.  Rotations about a coordinate axis are kept as a sine and a cosine, because
+applying one costs 4 multiplications and 2 additions, while a general matrix costs 9 and 6; a product of rotations is
+kept as its factors until the matrix is needed.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ class MatrixRotation:
 
     @classmethod
     def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> MatrixRotation:
-        """Make one from a unit quaternion x, y, z, w (Featherstone eq. 8.2, transposed: ours maps inner to outer)."""
+        """Make one from a unit quaternion x, y, z, w (transpose of Featherstone eq. 8.2: maps child to parent)."""
         x2, y2, z2 = x + x, y + y, z + z
         xx, xy, xz, xw = x * x2, x * y2, x * z2, w * x2
         yy, yz, yw = y * y2, y * z2, w * y2
@@ -173,7 +172,7 @@ class MatrixRotation:
 
 
 def axis_turn(axis: Vec3, angle: Scalar) -> RotationLike:
-    """Return a turn about a constant unit axis, a cheap one if it is a coordinate axis."""
+    """Return a turn about a constant unit axis, in the cheaper form if it is a coordinate axis."""
     for index, unit in enumerate(BASIS):
         if tuple(axis) == tuple(unit):
             return AxisRotation.by_angle(index, angle)
@@ -183,9 +182,9 @@ def axis_turn(axis: Vec3, angle: Scalar) -> RotationLike:
 
 
 def quaternion_of(matrix: Matrix3) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Return the unit quaternion x, y, z, w of a rotation matrix, by its largest component so that nothing cancels."""
+    """Return the unit quaternion x, y, z, w of a rotation matrix, without cancellation."""
     (a, b, c), (d, e, f), (g, h, i) = matrix.rows
-    # Four times the quaternion times one of its components, for each of them.
+    # For each component: the quaternion times four times that component.
     by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
     by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
     best, most = by_w, by_w[3]

@@ -151,19 +151,19 @@ def logical_not(condition: Any) -> Any:
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
     """Return the angle of the point ``(x, y)``."""
     library = _library(y)
-    if library is _NUMPY:  # a plain number beside a symbol: the symbol decides
+    if library is _NUMPY:  # a plain number and a symbol: use the library of the symbol
         library = _library(x)
     return library.arctan2(y, x)
 
 
 _DIGITS = np.arange(8192.0)[:, None]
-"""Digits to base 8192, looked up by numbers with fractions: four of them make an integer of 52 bits."""
+"""Digits to base 8192, looked up with numbers that may have fractions: four of them make an integer of 52 bits."""
 
 
 def floor(x: Scalar) -> Scalar:
     """Return the largest integer that is not above x.
 
-    Graphs have no node for it, so it is looked up in a table, which ignores the fraction of a row.
+    Graphs have no node for this operation, so the result is looked up in a table, which ignores the fraction of a row.
     """
     if not can_gather(x):
         return _library(x).floor(x)
@@ -184,8 +184,8 @@ def can_gather(x: Scalar) -> bool:
 def gather(table: np.ndarray, column: int, row: Scalar) -> Scalar:
     """Look up a number of a table (rows, columns) in a column, in the row given by a traced scalar.
 
-    A fraction is cut off; rows outside the table are its first or last one; NaN gives NaN.  In machine code the table
-    is data, however long it is.
+    Fractions are truncated; rows outside the table are replaced by its first or last one; NaN gives NaN. In machine
+    code the table is data, however long it is.
     """
     return _library(row).gather(table, column, row)
 

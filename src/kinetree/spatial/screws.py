@@ -2,7 +2,7 @@
 
 A spatial vector has a part that lies on a line (the angular velocity of a motion, the force of a wrench) and a free
 part.  Here, as everywhere in kinetree, a motion is (angular, linear) and a force (moment, force): so the part on the
-line comes first in a motion and last in a force.
+line is the first one of a motion and the second one of a force.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
 def screw_vector(direction: ArrayLike, point: ArrayLike, pitch: ArrayLike, kind: Kind = "motion") -> Array:
     """Return a screw (..., 6): a turn about a line with an advance along it, or a force with a moment along it.
 
-    See Featherstone section 2.8; the parameters are those of :func:`line_vector`, with a pitch (...) in meters per
-    radian for a motion, and in moment over force for a force.
+    See Featherstone section 2.8. The parameters are those of :func:`line_vector`, and a pitch (...): meters per radian
+    for a motion, moment over force for a force.
     """
     along, place = as_array(direction, (3,), "direction"), as_array(point, (3,), "point")
     rise = as_array(pitch, (), "pitch")

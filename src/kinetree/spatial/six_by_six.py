@@ -1,7 +1,7 @@
 """Spatial matrices on arrays with the batch in front: transforms, cross products, inertias and their inverses.
 
-Rows and columns are angular (or moment) first.  Motions and forces are different kinds of vectors: a transform acts on
-them by different matrices, and an inertia maps a motion to a force.
+Rows and columns are angular (or moment) first.  Motions and forces are different kinds of vectors: they have different
+transformation matrices, and an inertia maps a motion to a force.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion
     ----------
     velocity : array_like (..., 6)
     kind : {"motion", "force"}
-        Kind of the vector that is carried along; the matrix for forces is minus the transpose of that for motions.
+        Kind of the vector that is carried along; the matrix for forces is the negative transpose of the one for
+        motions.
 
     Returns
     -------
@@ -55,7 +56,8 @@ def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion
     Returns
     -------
     ndarray (..., 6, 6)
-        For forces the inverse of the transpose of that for motions, so that power does not depend on the frame.
+        The matrix for forces is the inverse transpose of the one for motions, so that power does not depend on the
+        frame.
     """
     whole = as_array(pose, (4, 4), "pose")
     e, p = whole[..., :3, :3], cross_matrix3(whole[..., :3, 3])
@@ -121,8 +123,8 @@ def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
     Parameters
     ----------
     *inverse_inertias : array_like (..., 6, 6)
-        Inverse inertias of bodies that can move in all directions; a body that cannot has infinite inertia, and there
-        is no such sum.
+        Inverse inertias of bodies that can move in all directions. For a body that cannot, the inertia would be
+        infinite and this sum does not exist.
     """
     if not inverse_inertias:
         raise SingularError("the harmonic sum of nothing is infinite; give at least one inverse inertia")

@@ -1,8 +1,8 @@
 """Subspaces of motions and forces: complements, bases, dyads (Featherstone section 3.10), on arrays, batch first.
 
 A subspace is a matrix of columns, (..., 6, r).  Motions and forces are dual: the product of one with the other is
-power, and there is no other product of two spatial vectors.  So forces are what can be orthogonal to motions, and a
-basis can be orthogonal with respect to an inertia only.
+power, and there is no other product of two spatial vectors.  So only forces can be orthogonal to motions, and a basis
+can be orthogonal only with respect to an inertia.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .arrays import Array, as_array
 from .six_by_six import as_columns
 
 DEPENDENT = 1e-12
-"""Columns count as dependent if what is left of one after projection is below this fraction of its length."""
+"""Columns count as dependent if the remainder of one after projection is shorter than this fraction of its length."""
 
 
 def complement(subspace: ArrayLike) -> Array:
@@ -29,7 +29,7 @@ def complement(subspace: ArrayLike) -> Array:
     Returns
     -------
     ndarray (..., 6, 6 - r)
-        The forces that the joint's bearings bear; for a subspace of forces, the motions that they leave free.
+        The forces that the joint's bearings can transmit; for a subspace of forces, the motions that they leave free.
     """
     s = _independent(subspace, "subspace")
     u, _, _ = np.linalg.svd(np.where(np.isfinite(s), s, 0.0), full_matrices=True)
@@ -44,9 +44,9 @@ def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Arra
     ----------
     vector : array_like (..., 6)
     along : array_like (..., 6, r)
-        S, of the vector's kind.
+        S, of the same kind (motion or force) as the vector.
     resisted_by : array_like (..., 6, r)
-        T, of the other kind: ``vector - S alpha`` does no work on it.
+        T, of the other kind: ``vector - S alpha`` does no work on its columns.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
 def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
     """Return a basis of a subspace that is orthonormal with respect to an inertia (Featherstone section 3.10.3).
 
-    The Gram-Schmidt process with the product s_i . (I s_j): the first k columns of the result span the same subspace as
-    the first k given ones.
+    This is the Gram-Schmidt process with the product s_i . (I s_j): the first k columns of the result span the same
+    subspace as the first k given columns.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Numbers with their first and second time derivatives, over any scalar.
 
-A motion is written once, as a position; evaluated at the jet ``(t, 1, 0)`` it also gives velocity and acceleration,
-exact except for rounding.  The three parts may be floats, arrays or nodes of the engine's graph, so that derivatives
-are compiled like everything else.
+A motion is written once, as a position; when it is evaluated at the jet ``(t, 1, 0)``, it also gives velocity and
+acceleration, exact except for rounding.  The three parts may be floats, arrays or nodes of the engine's graph, so that
+derivatives are compiled like everything else.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Choice:
         self.condition = condition
 
     def __bool__(self) -> bool:
-        """Refuse a single truth value for all times, which ``if``, ``max`` and ``min`` would ask for."""
+        """Refuse to give a single truth value for all times, which ``if``, ``max`` and ``min`` need."""
         raise TypeError("a comparison has no truth value while a function is traced: use where(condition, yes, no)")
 
     def __and__(self, other: Any) -> Choice:
@@ -155,7 +155,7 @@ class Choice:
         return Choice(scalar.logical_not(self.condition))
 
     class scalar_functions:
-        """What ``where`` needs."""
+        """The functions that ``where`` needs."""
 
         @staticmethod
         def where(choice: Choice, yes: Any, no: Any) -> Any:

@@ -14,7 +14,7 @@ from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
 class Transform:
     """The pose of a child frame in its parent: ``x_parent = R x_child + p``.
 
-    ``R`` is a product of rotations kept as factors, the outermost first.
+    ``R`` is a product of rotations, kept as factors with the outermost first.
     """
 
     __slots__ = ("rotations", "translation")

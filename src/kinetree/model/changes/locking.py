@@ -1,4 +1,4 @@
-"""Locking joints of a mechanism: bodies that no longer move against each other become one."""
+"""Locking joints of a mechanism: bodies that no longer move relative to each other become one."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ OPEN = 1e-6
 """How far loops between bodies that become one may be open, in meters and radians."""
 
 Place = tuple[int, Pose]
-"""A body of the new model, and where on it a frame is."""
+"""A body of the new model, and the pose of a frame on it."""
 
 
 def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
     """Return the mechanism with some joints locked.
 
-    Bodies that no longer move against each other are merged into the one that carries them; their names, and those of
-    their joints, become names of frames on it.  Springs and rotors of locked joints have no effect.
+    Bodies that no longer move relative to each other are merged into the one that carries them; their names, and those
+    of their joints, become names of frames on it.  Springs and rotors of locked joints have no effect.
 
     Parameters
     ----------
     model : Model
     positions : mapping of joint name to position, or names
-        Joints without a position are locked at their zero.
+        Joints that are given without a position are locked at zero.
     """
     held = _held(model, positions)
     place: dict[int, Place] = {BASE: (BASE, Pose())}
@@ -124,7 +124,7 @@ def _pose(joint: Joint, q: Sequence[float]) -> Pose:
 
 
 def _loops(model: Model, place: Mapping[int, Place]) -> Iterable[Loop]:
-    """Yield loops between the bodies that are left; those within one body must be closed, and are dropped."""
+    """Yield loops between the remaining bodies; those within one body must be closed, and are dropped."""
     for loop in model.loops:
         (first, here), (second, there) = place[loop.predecessor], place[loop.successor]
         placement, seat = here @ loop.placement, there @ loop.seat
@@ -141,7 +141,7 @@ def _loops(model: Model, place: Mapping[int, Place]) -> Iterable[Loop]:
 
 
 def _tendon(tendon: Tendon, held: Mapping[str, tuple[float, ...]], place: Mapping[int, Place]) -> Tendon:
-    """Return a tendon without locked joints, through points of the bodies that are left."""
+    """Return a tendon without locked joints, through points of the remaining bodies."""
     points = []
     for point in tendon.points:
         index, seat = place[point.body]
@@ -173,7 +173,7 @@ def _actuators(model: Model, held: Mapping[str, Any]) -> Iterable[Any]:
 
 
 def _couplings(model: Model, held: Mapping[str, tuple[float, ...]]) -> Iterable[JointCoupling]:
-    """Yield couplings of the joints that are left: y + y0 = p(x + x0)."""
+    """Yield couplings of the remaining joints: y + y0 = p(x + x0)."""
     for coupling in model.couplings:
         fixed = {False: 0.0, True: 0.0}
         terms: dict[bool, list[tuple[str, float]]] = {False: [], True: []}

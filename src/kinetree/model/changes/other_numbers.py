@@ -1,4 +1,4 @@
-"""The same mechanism with other masses, joint placements, friction or gravity, given in the words of robot files."""
+"""The same mechanism with other masses, joint placements, friction or gravity, under the names of robot files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..substitution import Given, substitution
 from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
 
 WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
-"""Parts of a model that are changed by the words of its file; all other names are rows of the table of parameters."""
+"""Parts of a model that are changed by the names its file uses; all other names are rows of the parameter table."""
 
 
 def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = True) -> Model:
@@ -29,8 +29,8 @@ def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = Tru
     model : Model
     given : mapping
         ``{"bodies": {"palm": {"mass": 0.8}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}, "gravity": (0, 0, -1.6)}``
-        and names of the table, ``{"palm.M": 0.8}``; what is left out stays.  With another mass or center the inertia
-        about the center stays.
+        and names of the table, ``{"palm.M": 0.8}``. Everything else is unchanged. If the mass or the center of mass
+        changes, the inertia about the center of mass is kept.
     physical : bool
         Whether to refuse bodies that are physically impossible.
     """

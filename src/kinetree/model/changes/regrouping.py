@@ -1,15 +1,16 @@
-"""The same dynamics with fewer numbers: what a joint cannot distinguish moves to the body that carries it.
+"""The same dynamics with fewer numbers: inertia that a joint cannot distinguish moves to the body that carries it.
 
-A hinge does not notice whether mass at its origin, a first moment along its axis or a second moment of mass along it
-(``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (Khalil section 10.2.4,
-eq. 10.14 to 10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So, from the tips to the
-base, each body passes on as much as it can.  What reaches the ground is gone; a floating base collects it.  Along
-coordinate axes of the body an exact zero is left, and algorithms skip zeros.
+The forces of a hinge do not depend on whether mass at its origin, a first moment along its axis or a second moment of
+mass along it (``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (Khalil section
+10.2.4, eq. 10.14 to 10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for other joints. So, from the tips
+to the base, each body passes on as much as it can. Inertia that reaches the ground disappears; a floating base collects
+it. Exact zeros are left along coordinate axes of the body, and algorithms skip zeros.
 
 This holds for any gravity, base and motion: the two robots have the same mass matrix and the same bias force in every
-state, and everything that follows from these, for trees with followers and for the trees of closed loops, whatever acts
-from outside.  Quantities of single bodies do change: potential energy, centers of mass, momenta, forces in bearings.
-:mod:`kinetree.parameters` goes further (particular directions, loops), and determines which parameters are left.
+state, and so are all quantities derived from these, for trees with followers and for the trees of closed loops,
+regardless of external forces. Quantities of single bodies do change: potential energy, centers of mass, momenta, forces
+in bearings. :mod:`kinetree.parameters` goes further (particular directions, loops), and determines which parameters
+remain.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ DIAGONAL = (0, 3, 5)
 """Indices of xx, yy and zz among the six second moments."""
 
 SPARE_BITS = 51
-"""Bits kept of 53, so that sums of three second moments are exact in any order."""
+"""How many of 53 bits are kept, so that sums of three second moments are exact in any order."""
 
 
 def regrouped(model: Model) -> Model:
@@ -69,7 +70,7 @@ def _inertia(moments: Sequence[float]) -> RigidInertia:
 
 
 def _with_exact_sums(moments: list[float]) -> list[float]:
-    """Round moments so that one that is zero is exactly zero again when computed from the inertia, and is skipped."""
+    """Round moments so that zero moments, when computed from the inertia, are exactly zero and can be skipped."""
     diagonal = [abs(moments[k]) for k in DIAGONAL]
     if not any(diagonal) or all(diagonal):
         return moments

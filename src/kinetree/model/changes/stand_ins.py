@@ -1,8 +1,8 @@
 """Masses and poses over any scalar, in place of :class:`MassProperties` and :class:`Pose`.
 
-A model turns its masses and placements into spatial objects in one place, the methods ``spatial()`` of these two
-classes, so algorithms work on stand-ins as on any other model.  Stand-ins that hold formulas with symbols (class
-:class:`~kinetree.spatial.formula.ScalarFormula`) stay in a model until there are values; asking for their numbers
+A model converts its masses and placements to spatial objects in one place, the methods ``spatial()`` of these two
+classes, so algorithms work on stand-ins as on any other model. Stand-ins with formulas that contain symbols
+(:class:`~kinetree.spatial.formula.ScalarFormula`) remain in a model until there are values; reading their numbers
 before that raises an error that names the symbols.
 """
 
@@ -82,11 +82,11 @@ class ScalarTen:
 
     @property
     def is_massless(self) -> bool:
-        """Whether all ten are exactly zero; a formula is not."""
+        """Whether all ten are exactly zero; formulas never are."""
         return not any(self.ten)
 
     def valued(self, values: Values) -> MassProperties | ScalarTen:
-        """Return the body with values for its symbols; ordinary mass properties where all ten are numbers."""
+        """Return the body with values for its symbols; ordinary mass properties if all ten are numbers."""
         ten = tuple(valued_scalar(x, values) for x in self.ten)
         return mass_properties_from_table(ten) if are_numbers(ten) else ScalarTen(ten)
 
@@ -136,7 +136,7 @@ def _turn(axis: int, angle: Scalar) -> tuple[RotationLike, ...]:
 
 @dataclass(frozen=True)
 class FormulaPose:
-    """A pose in Khalil's parameters, some of them formulas: one step, or several where frames are welded together.
+    """A pose in Khalil's parameters, some of them formulas: one step, or several if frames are welded together.
 
     If all symbols have values, it gives its numbers like a :class:`Pose`; otherwise it raises an error.
     """

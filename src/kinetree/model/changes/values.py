@@ -1,4 +1,4 @@
-"""A mechanism with values for its symbols: for all, for some, or arbitrary ones if only its structure matters."""
+"""A mechanism with values for all or some of its symbols, or with arbitrary values if only its structure matters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..tree import Body, Joint, Model
 from .stand_ins import ScalarTen, Values, valued_scalar
 
 SOME_BODY = MassProperties(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.2, 0.3))
-"""A possible body, in place of those whose parameters are symbols."""
+"""A physically possible body that replaces those whose parameters are symbols."""
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 ATTEMPTS = 200
@@ -122,8 +122,9 @@ def with_table(model: Model, values: Sequence[Scalar]) -> Model:
 def generic(model: Model) -> Model:
     """Return a model of numbers with the structure of a model of symbols; no two of its dimensions are equal.
 
-    Dimensions are near 1, so that loops of a few bodies can be closed.  Bodies with symbols among their parameters
-    become an arbitrary body.  Only structure (which joints are parallel, what has mass) may be concluded from it.
+    Dimensions are near 1, so that loops of a few bodies can be closed. Bodies with symbols among their parameters are
+    replaced by an arbitrary body. The result is only good for questions of structure (which joints are parallel, which
+    bodies have mass).
     """
     if not model.symbols:
         return model
@@ -147,7 +148,7 @@ def generic_values(model: Model, first: int = 0) -> dict[str, float]:
     ----------
     model : Model
     first : int
-        Where to begin; another start gives other numbers.
+        Start of the sequence of numbers; another start gives other numbers.
     """
     formulas = [x for x in _scalars(model) if isinstance(x, ScalarFormula)]
     for attempt in range(first, first + ATTEMPTS):

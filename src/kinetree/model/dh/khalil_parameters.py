@@ -13,7 +13,7 @@ from ..pose import Pose
 TWELFTH = math.pi / 12
 
 MOST = 100.0
-"""Radians beyond which an angle is not taken for a multiple of a right angle."""
+"""Tolerance in radians within which an angle counts as a multiple of a right angle."""
 
 FLAT = 1e-12
 """Sine below which two axes are parallel."""

@@ -10,7 +10,7 @@ MATLAB         ``Mass``, ``CenterOfMass``, ``Inertia`` (about the origin; xx yy 
                ``JointType``
 =============  =================================================================================================
 
-Tables of numbers have the columns that the caller names: ``"rtb"``, ``"matlab"``, ``"redysim"``, or any others.
+The columns of tables of numbers are named by the caller: ``"rtb"``, ``"matlab"``, ``"redysim"``, or any others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = {
     "matlab": ("a", "alpha", "d", "theta"),
     "redysim": ("alpha", "a", "d", "theta"),
 }
-"""Orders of columns by origin; columns after the fourth may be missing."""
+"""Orders of columns for each program; columns after the fourth may be missing."""
 
 CONVENTION_OF = {
     "dh": "standard", "classical": "standard", "classic": "standard", "distal": "standard", "original": "standard",
@@ -66,7 +66,7 @@ def is_foreign(row: object) -> bool:
 
 
 def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a table that is given column by column, as ``inputs.m`` of ReDySim has it.
+    """Return the rows of a table that is given column by column, as in ReDySim's ``inputs.m``.
 
     A single number applies to every row.
 
@@ -90,7 +90,7 @@ def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, Any]] | None:
-    """Return the rows of a table of numbers by name; None for a table of another kind.
+    """Return the rows of a table of numbers as mappings with names; None for a table of another kind.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _only_once(entries: Mapping[str, Any], number: int, key: str, *names: str) -
 
 
 def _joint(entries: dict[str, Any], number: int) -> None:
-    """Work out whether a joint turns or slides, and then its offset."""
+    """Determine whether a joint turns or slides, and its offset."""
     if "sigma" in entries:
         _only_once(entries, number, "sigma", "joint")
         sigma = entries.pop("sigma")

@@ -12,7 +12,7 @@ khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               K
 ===========  ================================================================  ==========================
 
 The joint coordinate adds to ``theta`` (revolute) or to ``d``, ``r`` (prismatic); the
-number in the table stays as an offset.  Masses are given in the row's own frame.
+number in the table remains as an offset.  Masses are given in the row's own frame.
 
 Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (section 10.3.1): first those of the links;
 then frame k of every cut joint, which moves with its coordinate on link a(k); then frames k + B, fixed to the links on
@@ -47,12 +47,12 @@ POSITIONS = tuple(name for name, row in FIELDS.items() if row.per == "q")
 """Angles of a row that ``degrees=True`` does not convert, since coordinates are in radians; ``degrees="all"`` does."""
 
 LONGEST = 100.0
-"""Distance between joints, in meters, beyond which a table is more likely in millimeters."""
+"""If joints are farther apart than this, in meters, the table is probably in millimeters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row(JointNumbers[PerFreedom]):
-    """What rows of every convention have in common.
+    """The common part of rows of all conventions.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class _Row(JointNumbers[PerFreedom]):
     mass, com, inertia, about
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
-        Instead of the four above.
+        Given instead of the four above.
     lower, upper, damping, ...
         Numbers of the joint, see :class:`kinetree.model.joint_fields.JointNumbers`; angles in radians.
     """
@@ -91,8 +91,8 @@ class DHRow(_Row):
     a, d : float
         Offsets along x and along z (Shah calls ``d`` b; a mapping may use either name).
     joint : {"revolute", "prismatic", "fixed"} or JointKind
-        A joint object, such as ``kinetree.Helical("z", 0.1)``, moves in the frame that the
-        row has when its coordinates are zero.
+        A joint object, such as ``kinetree.Helical("z", 0.1)``, moves relative to the frame that the row has when its
+        coordinates are zero.
     parent : int or str, optional
         Row number (from 1; 0 is the base) or name; by default the previous row.
     actuated : bool, optional
@@ -166,7 +166,7 @@ def build(
 
 
 def _ask_for_convention(table: Any, numbers: bool) -> None:
-    """Refuse tables of other programs that leave the convention open: the same numbers describe two robots."""
+    """Refuse tables of other programs without a convention: the same numbers could describe two different robots."""
     if numbers or (isinstance(table, Sequence) and any(other_names.is_foreign(row) for row in table)):
         raise ModelError(
             "state the convention of the table: convention='standard' (Rz(theta) Tz(d) Tx(a) Rx(alpha): RevoluteDH, "
@@ -229,7 +229,7 @@ def row_parent(row: Row) -> int | str | None:
 
 
 def _no_convention(given: object) -> str:
-    """Return a message that lists the conventions, and which of them a name used elsewhere means."""
+    """Return a message that lists the conventions and, for a name used elsewhere, the one it corresponds to."""
     told = f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(given)}"
     meant = other_names.CONVENTION_OF.get(given.lower().replace("-", "")) if isinstance(given, str) else None
     if meant is not None:

@@ -1,4 +1,4 @@
-"""Denavit-Hartenberg tables of robots: the one that a robot was made from, or one that describes it."""
+"""Denavit-Hartenberg tables of robots: the table that a robot was made from, or one that describes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANGLES = ("alpha", "theta", "gamma")
 OF_DH = {"modified": ("alpha", "a", "d", "theta"), "standard": ("theta", "d", "a", "alpha")}
 OF_KHALIL = ("sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
 ROUNDED = 1e-12
-"""Angles and lengths below this are rounding errors of computing them from poses."""
+"""Angles and lengths below this are rounding errors from computing them from poses."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class DHTable(Sequence[Row]):
     ----------
     convention : {"modified", "standard", "khalil"}
     rows : tuple of DHRow or KhalilRow
-        With masses and the numbers of joints.
+        Rows with masses and the numbers of joints.
     degrees : bool
         Whether angles of the rows are in degrees.
     links : int, optional
-        How many rows are links, where others are frames of cut joints.
+        How many rows are links, if others are frames of cut joints.
     floating_base : bool
         Whether the base is on a free joint.
     """
@@ -48,7 +48,7 @@ class DHTable(Sequence[Row]):
     links: int | None = None
     floating_base: bool = False
     made: Model | None = field(default=None, compare=False, repr=False)
-    """The robot that was made from it."""
+    """The robot that was made from the table."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,7 +65,7 @@ class DHTable(Sequence[Row]):
 
     @property
     def table(self) -> TextTable:
-        """The geometry, as books print it: ``q`` is what the joint adds, angles are in degrees, lengths in meters."""
+        """The geometry as books print it: ``q`` is the joint coordinate, angles are in degrees, lengths in meters."""
         names: tuple[str, ...] = OF_KHALIL if self.convention == "khalil" else OF_DH[self.convention]
         if self.convention == "khalil" and not any(row.gamma or row.b for row in self.rows):  # type: ignore[union-attr]
             names = tuple(name for name in names if name not in ("gamma", "b"))
@@ -119,7 +119,7 @@ class DHTable(Sequence[Row]):
 
     @property
     def names(self) -> set[str]:
-        """Names of the rows: of bodies, or of frames where a row is fixed."""
+        """Names of the rows: those of bodies or, if a row is fixed, of frames."""
         return {row_name(row, k) for k, row in enumerate(self.rows, start=1)}
 
     def with_numbers_of(self, model: Model) -> DHTable | None:
@@ -210,7 +210,7 @@ class _TableFrames:
         led = set[int]()
         for i in self.moving:
             parent, step = model.joints[i].parent, self._step(i)
-            if parent not in (BASE, self.root) and parent not in led:  # its x is along the normal to its first child
+            if parent not in (BASE, self.root) and parent not in led:  # x is along the normal to its first child
                 own = self.steps[parent]
                 theta = math.remainder(own.theta + step.gamma, 2.0 * math.pi)
                 self.steps[parent] = own._replace(theta=theta, r=own.r + step.b)
@@ -220,7 +220,7 @@ class _TableFrames:
             self.steps[i] = step
 
     def _step(self, i: int) -> KhalilStep:
-        """Return the pose of a joint in its parent's frame; if both are on one line, it is turned by theta only."""
+        """Return the pose of a joint in its parent's frame; if both axes are on one line, only theta turns it."""
         joint = self.model.joints[i]
         step = _tidy(step_of(self.frames[joint.parent].inverse() @ joint.placement @ self.frames[i]))
         if step.d == 0.0 and step.alpha in (0.0, math.pi):
@@ -230,7 +230,7 @@ class _TableFrames:
 
     @property
     def is_apart(self) -> bool:
-        """Whether some frame needs six parameters: on the base, or beside a first child."""
+        """Whether some frame needs six parameters: one on the base, or a second child of a body."""
         return any(step.gamma or step.b for step in self.steps.values())
 
     def _row(self, i: int, at: Pose | None = None) -> dict[str, Any]:

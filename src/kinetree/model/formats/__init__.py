@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SDF, MJCF, our own YAML; those of the sources' programs by name."""
+"""Readers and writers of robot files: URDF, SDF, MJCF, kinetree's YAML, and files of the sources' programs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .source import Options, Source
 __all__ = ["Options", "read", "save"]
 
 ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par", ".mat")
-"""Endings of robot files, and of files that are nearly robots."""
+"""Extensions of robot files, and of related files."""
 
 WITH_SYMBOLS = ".par"
-"""The ending of files in which numbers may be symbols."""
+"""The extension of files in which numbers may be symbols."""
 
 
 def read(
@@ -59,8 +59,8 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     ----------
     model : Model
     path : path-like
-        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf``, ``.sdf`` or ``.par``
-        (what these can express).
+        ``.yaml`` or ``.yml`` (the whole model), ``.xml`` or ``.mjcf`` (everything that MuJoCo supports), ``.urdf``,
+        ``.sdf`` or ``.par`` (everything that these formats can express).
     original : path-like, optional
         For a URDF file, the file that the robot was read from: only its inertias, friction and springs are changed.
     """

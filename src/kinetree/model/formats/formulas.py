@@ -1,6 +1,6 @@
 """Numbers and formulas in files: ``-1.5``, ``d3``, ``sqrt(b**2 + d6**2)``, ``atan2(b, d6)``.
 
-A small parser reads them: nothing is run, and the only names are symbols, ``pi`` and a few functions.
+A small parser reads them: no code is executed, and the only names are symbols, ``pi`` and a few functions.
 """
 
 from __future__ import annotations

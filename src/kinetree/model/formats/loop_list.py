@@ -1,6 +1,6 @@
 """Loop lists: YAML files that accompany URDF files and name pairs of frames that coincide.
 
-As the collection of parallel robots of Batto and De Matteis writes them::
+This is the format of the collection of parallel robots by Batto and De Matteis::
 
     closed_loop: [[frame_a, frame_b], ...]     # links, frames or joints; a joint means the frame that it moves
     type: [6d, ...]                            # 6d: welded, 3d: held at a point

@@ -2,9 +2,9 @@
 
 MuJoCo compiles the file and takes care of defaults, includes, inertia from geometry and the
 like; what is read here is the compiled model.  Coordinates: hinges and slides
-have MuJoCo's values (a joint's ``ref``, at which the body sits as drawn, is built into its
-placement); ball and free joints follow kinetree's conventions, that is quaternions x, y,
-z, w and, for a free joint, rotation before translation and velocity in body axes.
+have MuJoCo's values (a joint's ``ref``, its value in the drawn configuration, is included in its placement); ball and
+free joints follow kinetree's conventions, that is quaternions x, y, z, w and, for a free joint, rotation before
+translation and velocity in body axes.
 
 Active equality constraints become rigid: ``connect`` becomes a ball joint and ``weld`` a fixed joint that closes a
 loop, a linear relation between two joints becomes a mimic; other relations of joints, and of fixed tendons, become
@@ -29,10 +29,11 @@ from .mjcf_process import compiled, start
 from .source import SIZES, FileBuilder, Options, Source, listed
 
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
-"""Neutral coordinates of ball and free joints, by their number."""
+"""Neutral coordinates of ball and free joints, keyed by their count."""
 
 WITHOUT_MOTOR = "kinetree:without_motor"
-"""A custom tuple of kinetree: joints without a motor that, by the file's actuators, would seem to have one."""
+"""Name of kinetree's custom tuple: joints without a motor that, judging by the file's actuators, would seem to have
+one."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -200,7 +201,7 @@ class _MjcfReader:
             half = reference / 2
             undone = Pose.of(quaternion=(*(-np.sin(half) * axis), np.cos(half))) if reference else Pose()
             return Revolute(axis), anchor, undone
-        if m.jnt_type[j] == types.mjJNT_SLIDE:  # its anchor does not matter
+        if m.jnt_type[j] == types.mjJNT_SLIDE:  # the anchor of a slide does not matter
             return Prismatic(axis), np.zeros(3), Pose.of(-reference * axis)
         if m.jnt_type[j] == types.mjJNT_BALL:
             return Spherical(), anchor, Pose()
@@ -231,7 +232,7 @@ class _MjcfReader:
         return data
 
     def _spring_rest(self, j: int, kind: JointKind) -> np.ndarray:
-        """Return where a spring rests, in kinetree's order: quaternion x, y, z, w first, then position."""
+        """Return the rest position of a spring in kinetree's order: quaternion x, y, z, w, then position."""
         first = self.compiled.jnt_qposadr[j]
         resting = np.array(self.compiled.qpos_spring[first : first + kind.nq])
         if kind.quaternion is None:
@@ -377,7 +378,7 @@ class _MjcfReader:
         if m.eq_objtype[e] == self.mujoco.mjtObj.mjOBJ_SITE:
             placement, seat = (Pose.of(m.site_pos[s], quaternion=_xyzw(m.site_quat[s])) for s in (first, second))
             first, second = int(m.site_bodyid[first]), int(m.site_bodyid[second])
-        elif is_weld:  # relpose is stored as the anchor on the first body and the turn between the bodies
+        elif is_weld:  # relpose is stored as the anchor on the first body and the rotation between the bodies
             placement, seat = Pose.of(data[3:6], quaternion=_xyzw(data[6:10])), Pose.of(data[:3])
         else:
             placement, seat = Pose.of(data[:3]), Pose.of(data[3:6])
@@ -390,7 +391,7 @@ class _MjcfReader:
     # Configurations
 
     def _read_keyframes(self) -> None:
-        """Read keyframes, and the configuration as drawn, which may differ from the neutral one."""
+        """Read keyframes, and the configuration as drawn if it differs from the neutral one."""
         m = self.compiled
         drawn = self._positions(m.qpos0)
         names = [self._given_name("KEY", k) or f"key_{k}" for k in range(m.nkey)]
@@ -401,7 +402,7 @@ class _MjcfReader:
             self.builder.configuration(_claim("as_drawn", set(names)), drawn)
 
     def _positions(self, qpos: np.ndarray) -> dict[str, Any]:
-        """Convert MuJoCo's coordinates to ours, by joint."""
+        """Convert MuJoCo's coordinates to kinetree's, by joint."""
         m, types, found = self.compiled, self.mujoco.mjtJoint, dict[str, Any]()
         for j in range(m.njnt):
             own = qpos[m.jnt_qposadr[j] :]

@@ -1,8 +1,8 @@
 """Compiling an MJCF file with MuJoCo, even if its mesh files are missing.
 
-Dynamics needs masses and inertias.  A file that gives them needs its meshes for pictures and contact only, and robots
-are often passed on without them; so shapes whose files are missing are removed before MuJoCo compiles.  Bodies whose
-inertia would have been computed from them then have none, and are listed.
+Dynamics needs masses and inertias.  A file that gives them needs its meshes only for pictures and contact, and robots
+are often shared without meshes; so shapes whose files are missing are removed before MuJoCo compiles. Bodies whose
+inertia would have been computed from these shapes then have none, and are listed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _without_missing_files(mujoco: Any, source: Source) -> Compiled:
     for texture in spec.textures:
         if texture.file and not there(texture.file, spec.texturedir):
             missing.append(texture.file)
-            # one pixel, so that materials still find it
+            # a texture of one pixel, so that materials still find it
             texture.file, texture.builtin, texture.width, texture.height = "", mujoco.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
     try:
         return Compiled(spec.compile(), missing, list(dict.fromkeys(weightless)))

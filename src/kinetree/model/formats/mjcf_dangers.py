@@ -1,7 +1,7 @@
 """Checks of an MJCF file before MuJoCo reads it: excessive sizes, and percent signs in names.
 
-A file of a few lines can ask for gigabytes or for hours.  MuJoCo uses some names as formats of C's ``printf``, so a
-percent sign in a name may read or write memory: no attribute may have one.
+A file of a few lines can require gigabytes of memory or hours of time. MuJoCo uses some names as formats of C's
+``printf``, so a percent sign in a name may read or write memory: no attribute may have one.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def refuse_dangers(source: Source) -> None:
 
 
 class _Copies:
-    """Counts the parts of a model: attached models may attach others, all within <replicate>.
+    """Counts the parts of a model; attached models may attach others, and all may be within <replicate>.
 
     Parameters
     ----------
     roots : dict
         All files.
     folder : Path
-        The folder that the first file refers to others from.
+        The folder that file names in the first file are relative to.
     """
 
     def __init__(self, roots: dict[Path, Element], folder: Path) -> None:
@@ -69,7 +69,7 @@ class _Copies:
         """Return the number of models that a file makes, including itself; refuse too many."""
         if path in self.counted:
             return self.counted[path]
-        self.counted[path] = 1.0  # it contains itself, which MuJoCo refuses
+        self.counted[path] = 1.0  # the file includes itself, which MuJoCo refuses
         root = self.roots[path]
         total, waiting = 1.0, [(root, 1.0)]
         while waiting:
@@ -85,7 +85,7 @@ class _Copies:
         return total
 
     def _brought(self, element: Element, path: Path) -> float:
-        """Return how many models an element adds: those of the file it names, or of a model named here or elsewhere."""
+        """Return how many models an element adds: those of the file it names, or of a named model."""
         names = [element.attributes.get("file", "")]
         if element.tag == "attach":
             word = element.attributes.get("model", "")

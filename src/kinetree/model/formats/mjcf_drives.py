@@ -12,7 +12,7 @@ from . import xml
 from .source import FileBuilder
 
 Skip = Callable[[str, int | None], None]
-"""Notes something that is left out, with its line."""
+"""A function that notes something that is left out, with its line."""
 
 
 class Drives:
@@ -25,7 +25,7 @@ class Drives:
     document : xml.Element
         The file itself, for line numbers.
     joints, bodies : list of str
-        Names by MuJoCo's numbers.
+        Names, in the order of MuJoCo's indices.
     """
 
     def __init__(

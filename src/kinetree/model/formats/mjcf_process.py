@@ -1,8 +1,8 @@
 """MuJoCo's compiler in a separate process.
 
-In this process a file could crash Python: MuJoCo's parser has been seen to fault on some files, and after an unexpected
-error it hangs when called again.  So a helper process compiles files and sends the models back as bytes; if it dies or
-takes too long, that is an error about the file.
+A file could crash Python if MuJoCo ran in this process: its parser faults on some files, and after an unexpected error
+it hangs when called again. So a helper process compiles files and sends the models back as bytes. If it dies or takes
+too long, an error about the file is raised.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compiled(mujoco: Any, source: Source) -> Compiled:
     refuse_dangers(source)
     with _lock:
         answer = _helper().ask(source)
-    if answer is None:  # no process can be started on this system
+    if answer is None:  # processes cannot be started on this system
         try:
             return compiled_here(mujoco, source)
         except RuntimeError as problem:
@@ -79,7 +79,7 @@ def compiled(mujoco: Any, source: Source) -> Compiled:
 
 
 class _Helper:
-    """The helper process, started when it is first needed and again after it died."""
+    """The helper process, which is started when it is first needed, and again if it has died."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -115,7 +115,7 @@ class _Helper:
         whole = False
         try:
             if not self.greeted and _line(process) != GREETING:
-                return None  # something other than Python was started, as when Python is embedded in another program
+                return None  # something other than Python was started, as if Python is embedded in another program
             self.greeted = True
             answer = _exchange(process, {"path": os.path.abspath(source.path)})
             whole = not answer[0].get("spoilt")
@@ -206,7 +206,7 @@ def _answer(answers: IO[bytes], mujoco: Any, source: Source) -> None:
     except FileFormatError as problem:
         place = source.file if problem.line is None else f"{source.file}, line {problem.line}"
         about = {"error": str(problem).removeprefix(f"{place}: "), "line": problem.line}
-    except (RuntimeError, MemoryError) as problem:  # after which MuJoCo cannot be trusted
+    except (RuntimeError, MemoryError) as problem:  # MuJoCo cannot be trusted after this
         about = {"error": f"MuJoCo cannot compile it: {problem}", "line": None, "spoilt": True}
     answers.write(json.dumps(about | {"bytes": len(model)}).encode() + b"\n" + model)
     answers.flush()

@@ -3,8 +3,8 @@
 A body of the file has the moving frame of its joint, unless the model gives it another one.  Joints of several freedoms
 become hinges and slides of one body, and so do joints with massless bodies between them, which MuJoCo would refuse.
 MuJoCo orders coordinates depth first: a robot that is read back has the same joint names, but perhaps another order in
-``q``.  Loops are closed between sites: by ``connect`` for a ball joint, by two of them along the axis of a hinge, by
-``weld`` for a fixed joint.
+``q``.  Loops are closed between sites: by ``connect`` for a ball joint, by two such constraints along the axis of a
+hinge, and by ``weld`` for a fixed joint.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from . import losses, xml
 from .mjcf import WITHOUT_MOTOR
 
 LEAST = 1e-15
-"""MuJoCo accepts only masses and inertias of moving bodies above this."""
+"""MuJoCo accepts masses and inertias of moving bodies only above this."""
 
 ON_AXIS = 0.1
 """Distance in meters of the two points that represent a hinge which closes a loop."""
@@ -64,7 +64,7 @@ class _MjcfWriter:
         self.sites: dict[int, list[tuple[str, Pose]]] = {i: [] for i in self.children}
         self.site_names = {self.model.base.name} | {b.name for b in self.model.bodies}
         self.order: list[Joint] = []
-        # the joints that a reader of the file takes to be driven: without actuators, all that usually are
+        # the joints that a reader of the file assumes to be driven: without actuators, all that usually are
         self.driven = {j.name for j in self.model.joints if j.kind.nv and j.kind.usually_driven}
         for frame in self.model.frames:
             if frame.name not in self.named:
@@ -138,7 +138,7 @@ class _MjcfWriter:
             self._body([*chain, self.children[last][0]], carrier, depth)
             return
         plain = all(isinstance(self.model.joints[k].kind, Revolute | Prismatic | Fixed) for k in chain)
-        own = self.named.get(body.name, Pose())  # the body's frame of the model, in the joint's frame
+        own = self.named.get(body.name, Pose())  # the model's body frame, in the joint's frame
         if not plain and not own.is_identity:
             self._site(f"{body.name}_frame", last, own)
             self.lost.append(f"the frame of body {body.name!r}, which is now site {body.name + '_frame'!r},")
@@ -259,7 +259,7 @@ class _MjcfWriter:
         )
 
     def _within_rounding(self, i: int, moments: np.ndarray) -> np.ndarray:
-        """Correct moments of inertia of which one exceeds the others' sum by rounding, as those of a plate may."""
+        """Correct moments of inertia if one exceeds the sum of the others by rounding, as can happen for a plate."""
         k = int(np.argmax(moments))
         others = float(np.sum(np.delete(moments, k)))
         if moments[k] > others * (1.0 + 1e-12):
@@ -361,7 +361,7 @@ class _MjcfWriter:
         return [f"<motor name={xml.quoted(j.name + '_motor')} joint={xml.quoted(j.name)}/>" for j in single]
 
     def _without_motor(self) -> list[str]:
-        """Return a custom tuple of the joints that would seem to have a motor by the actuators alone."""
+        """Return a custom tuple of the joints without a motor that would seem to have one judging by the actuators."""
         if all(j.actuated or j.name not in self.driven for j in self.model.joints if j.nv):
             return []
         passive = [j.name for j in self.model.joints if j.name in self.driven and not (j.actuated and j.nv)]

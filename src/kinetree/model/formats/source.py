@@ -1,4 +1,4 @@
-"""What all readers share: their options, and a builder that knows file and line."""
+"""The common part of all readers: their options, and a builder whose errors name file and line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0}
-"""How many numbers give the size of a shape, by kind; others (meshes, height fields) have none."""
+"""How many numbers give the size of a shape, for each kind; others (meshes, height fields) have none."""
 
 MOST_SUGGESTIONS = 10
 """How many unknown names of one file get the nearest known one as a suggestion."""
@@ -56,7 +56,7 @@ class Options:
     rule: str | None = None
     missing_meshes: str = "refuse"
     values: Mapping[str, float] | str | os.PathLike[str] | None = None
-    """Values of symbols in the file, or a file that has them."""
+    """Values of symbols in the file, or the name of a file with such values."""
     side_file: Callable[[FileBuilder], None] | None = None
     """Adds the loops of a second file."""
 
@@ -95,7 +95,7 @@ class FileBuilder(ModelBuilder):
             super().__init__(name, gravity=chosen, strict=options.strict)
         except ModelError as problem:
             if options.gravity is not None:
-                raise  # it is not from the file
+                raise  # not from the file
             raise FileFormatError(str(problem), source.file) from None
         self.file = source.file
         self.options = options
@@ -106,7 +106,7 @@ class FileBuilder(ModelBuilder):
         self._joint_lines: dict[str, int | None] = {}
         self._joint_files: dict[str, str] = {}
         self._tendon_lines: dict[str, int | None] = {}
-        self._carriers: dict[str, Draft] = {}  # by the body that each carries, the first if there are several
+        self._carriers: dict[str, Draft] = {}  # keyed by the body that each carries; the first if there are several
         self._unknown = 0
         self._shapes: list[ContactShape] = []
 
@@ -123,7 +123,7 @@ class FileBuilder(ModelBuilder):
 
     @contextmanager
     def reading(self, file: str) -> Iterator[None]:
-        """Make errors that are raised within name another file."""
+        """Make errors that are raised in this context name another file."""
         outer, self.file = self.file, file
         try:
             yield
@@ -131,7 +131,7 @@ class FileBuilder(ModelBuilder):
             self.file = outer
 
     def unknown(self, what: str, name: str, known: Iterable[str]) -> str:
-        """Return the message that there is no such name; only the first few suggest others, since all are searched."""
+        """Return the message that there is no such name; only the first few suggest another, since that takes time."""
         self._unknown += 1
         if self._unknown > MOST_SUGGESTIONS:
             return f"no {what} named {name!r}."
@@ -152,7 +152,7 @@ class FileBuilder(ModelBuilder):
 
     @contextmanager
     def at(self, line: int | None) -> Iterator[None]:
-        """Make errors that are raised within name the file and this line."""
+        """Make errors that are raised in this context name the file and this line."""
         outer, self._line = self._line, line
         try:
             yield
@@ -190,8 +190,8 @@ class FileBuilder(ModelBuilder):
     def bind(self, name: str, y: Sequence[str], x: Sequence[str], ratio: float, offset: float = 0.0) -> None:
         """Couple known joints by y = ratio x + offset, with y and x sums of joints, as the option ``mimic`` requests.
 
-        Of two joints one follows the other: y, or x if only y has a motor.  Everything else becomes a coupling: sums, a
-        joint that already follows another, and joints that would follow one another in a circle.
+        If y and x are single joints, y follows x, or x follows y if only y has a motor. All other cases become
+        couplings: sums, a joint that already follows another, and joints that would follow one another in a circle.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class FileBuilder(ModelBuilder):
         y, x : sequence of str
             One of them may be empty.
         ratio : float
-            Not zero.
+            Must not be zero.
         offset : float
         """
         if self.options.mimic == "independent":
@@ -229,7 +229,7 @@ class FileBuilder(ModelBuilder):
         return follower.data["mimic"] is None and follower.name not in above
 
     def doubt_ranges(self) -> None:
-        """Warn of moving joints with the range 0 to 0: if no joint has another range, they were probably never set."""
+        """Warn of moving joints with the range 0 to 0; if all joints have it, limits were probably never set."""
         ranged = [d for d in self._joints.values() if any(map(math.isfinite, (*d.data["lower"], *d.data["upper"])))]
         empty = [d for d in ranged if not any((*d.data["lower"], *d.data["upper"]))]
         if not empty:
@@ -321,7 +321,7 @@ class FileBuilder(ModelBuilder):
 
     @property
     def drafts(self) -> list[Draft]:
-        """All joints so far except those declared as loops, as described."""
+        """All joints so far, as described, except those declared as loops."""
         return list(self._joints.values())
 
     @property
@@ -341,14 +341,14 @@ class FileBuilder(ModelBuilder):
     # Building
 
     def finish(self, *, floating_base: bool, graph: bool = False) -> Model:
-        """Check bodies and joints, build the model, and warn about what was odd.
+        """Check bodies and joints, build the model, and warn about oddities.
 
         Parameters
         ----------
         floating_base : bool
             Put the root on a free joint.
         graph : bool
-            Whether the file's joints themselves may form loops; then its base is the root.
+            Whether the joints of the file may themselves form loops; if so, its base is the root.
         """
         if self.options.side_file:
             self.options.side_file(self)

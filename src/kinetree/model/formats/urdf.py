@@ -14,7 +14,7 @@ kinetree's, which other readers skip:
       <axis xyz="0 0 1"/>
     </kinetree:loop>
 
-and so are couplings of joints, y = p(x):
+Couplings of joints, y = p(x), are treated in the same way:
 
     <kinetree:coupling name="cam" polynomial="0.1 0.5 -0.2">
       <joint name="arm" coefficient="1"/>
@@ -45,7 +45,7 @@ from .xml import Element
 XACRO_HINT = "run 'xacro robot.urdf.xacro > robot.urdf' and load the result"
 
 UNLIMITED = sys.float_info.max
-"""URDF requires a number for every limit of a revolute or prismatic joint; this one means no limit."""
+"""URDF requires a number for every limit of a revolute or prismatic joint; this number means no limit."""
 
 JOINT_TYPES: dict[str, type[JointKind]] = {
     "fixed": Fixed,
@@ -57,29 +57,29 @@ JOINT_TYPES: dict[str, type[JointKind]] = {
 }
 
 LOOP = "kinetree:loop"
-"""The element of a joint that closes a loop; its type is any joint by URDF's or kinetree's name."""
+"""The element of a joint that closes a loop; its type is any joint, by its name in URDF or kinetree."""
 
 COUPLING = "kinetree:coupling"
 """The element of a coupling of joints."""
 
 ACTUATED = "kinetree:actuated"
-"""An attribute of kinetree's on <joint>: "false" for a joint without a motor."""
+"""kinetree's attribute of <joint>: "false" for a joint without a motor."""
 
 OWN = "kinetree:"
 """Prefix of kinetree's own names."""
 
 DYNAMICS = dict(sorted(words_of("urdf").items(), key=lambda x: x[1].of_motor))
-"""Attributes of <dynamics>; those of the motor, as felt on the joint side of the gear, come last."""
+"""Attributes of <dynamics>; those of the motor, on the joint side of the gear, come last."""
 
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
-"""URDF+ writes loops as we do; those of its joints that are not independent have no motor."""
+"""URDF+ writes loops as kinetree does; its joints that are not independent have no motor."""
 
 NAMESPACE = "urn:kinetree"
 
 LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom, Reversed)} | JOINT_TYPES
 
-# Elements that the reader looks for; an unknown one with almost the same spelling is reported.
+# Elements that the reader uses; an unknown one with almost the same spelling is reported.
 KNOWN_CHILDREN = {
     "robot": (
         "link", "joint", LOOP, COUPLING, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor",
@@ -94,7 +94,7 @@ KNOWN_CHILDREN = {
 LIMIT_ATTRIBUTES = dict(sorted(words_of("urdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
 """Attributes of <limit>."""
 
-# Elements whose content does not matter to the motion and may be anything that other tools understand.
+# Elements whose content does not affect the motion and may be anything that other tools understand.
 CLOSED = ("visual", "gazebo", "transmission", "sensor", "ros2_control")
 
 
@@ -200,7 +200,7 @@ class _UrdfReader:
         parent, child = self.end(element, "parent", name), self.end(element, "child", name)
         kind = self.kind(element, name, JOINT_TYPES[kind_name])
         data: dict[str, Any] = {}
-        if not isinstance(kind, Fixed):  # some files give fixed joints limits or a mimic, which mean nothing
+        if not isinstance(kind, Fixed):  # some files give fixed joints limits or a mimic, which have no meaning
             data = {"actuated": self.actuated(element, kind), "mimic": self.mimic(element, name, all_joints)}
             self.read_limits(element, name, kind, data)
             self.read_friction(element, data)
@@ -228,7 +228,7 @@ class _UrdfReader:
             self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
 
     def side(self, loop: Element, role: str, name: str) -> tuple[str, Pose]:
-        """Return the link on one side of a loop joint, and where the joint sits on it."""
+        """Return the link on one side of a loop joint, and the pose of the joint on it."""
         element = self.only(loop, role)
         if element is None:
             raise self.error(f"loop {name!r} has no <{role}>", loop)
@@ -241,7 +241,7 @@ class _UrdfReader:
         return self.text(element, "link", f"the <{role}> of joint {name!r}")
 
     def kind(self, joint: Element, name: str, cls: type[JointKind]) -> JointKind:
-        """Return the joint's kind with its axis, and for loops with other parameters, which are attributes."""
+        """Return the kind of a joint with its axis and, for loops, other parameters, which are attributes."""
         parameters: dict[str, Any] = {}
         for field in dataclasses.fields(cls):  # type: ignore[arg-type]
             if field.name in ("axis", "normal"):
@@ -406,7 +406,7 @@ class _UrdfReader:
             raise self.error(f"{text!r} is unexpanded xacro: {XACRO_HINT}", element)
 
     def check_children(self, element: Element) -> None:
-        """Refuse xacro; report what looks like a misspelling. Everything else unknown belongs to other tools."""
+        """Refuse xacro; report likely misspellings. Other unknown elements belong to other tools."""
         known = KNOWN_CHILDREN[element.tag]
         for child in element.children:
             if child.tag in known:

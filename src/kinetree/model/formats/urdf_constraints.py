@@ -1,7 +1,7 @@
 """Other tools' elements for closed loops in URDF: ``<constraint>`` and ``<coupling>``.
 
 ``<constraint>`` comes from a proposal for URDF (urdfdom, request 264): a joint between two links of the tree, with an
-origin and an axis on either side.  ``<coupling>`` comes from URDF+ (generalized_rbda), for gears and belts; its
+origin and an axis on each side.  ``<coupling>`` comes from URDF+ (generalized_rbda), for gears and belts; its
 ``<loop>`` is written like kinetree's own.
 """
 
@@ -29,7 +29,7 @@ TYPES = (*BY_AXIS, *WITHOUT_AXIS, "universal")
 
 
 class Reader(Protocol):
-    """What this module needs of the URDF reader."""
+    """The methods of the URDF reader that this module uses."""
 
     builder: FileBuilder
 
@@ -121,7 +121,7 @@ def read_own_coupling(reader: Reader, element: Element) -> None:
 def read_coupling(reader: Reader, element: Element) -> None:
     """Read a gear or belt of URDF+: ratio times the joint sum to the predecessor equals that to the successor.
 
-    Both sums begin at the link that carries both sides, so joints between it and the base do not count.
+    Both sums begin at the link that carries both sides, so joints between that link and the base are not included.
     """
     name, builder = reader.text(element, "name"), reader.builder
     carriers = {draft.child: draft for draft in builder.drafts}
@@ -146,7 +146,7 @@ def read_coupling(reader: Reader, element: Element) -> None:
 
 
 def _moving_joints(link: str, carriers: Mapping[str, Draft]) -> list[str]:
-    """Return the moving joints between a link and the base; a circle, refused once the file is read, is walked once."""
+    """Return the moving joints between a link and the base; a circle, which is refused later, is visited once."""
     found: dict[str, Draft] = {}
     while link in carriers and carriers[link].name not in found:
         found[carriers[link].name] = carriers[link]

@@ -1,4 +1,4 @@
-"""Changing inertias and friction in URDF files and nothing else: meshes, comments, elements of other tools stay.
+"""Changing only inertias and friction in URDF files; meshes, comments and elements of other tools are kept.
 
 If a body consists of several links welded together, the moving link takes up the difference; if that would make it
 physically impossible, it takes up everything, and the links welded to it lose their inertia.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xml.dom.minidom import Document, Element
 
 SAME = 1e-9
-"""How far the parameters that were written may be from those intended, relative to a body's own size."""
+"""How far the written parameters may be from the intended ones, relative to a body's own size."""
 
 
 def edited(model: Model, source: Source) -> str:
@@ -48,7 +48,7 @@ def edited(model: Model, source: Source) -> str:
     if xml.parse(source.data, source.file).tag != "robot":
         raise FileFormatError("only URDF files can be edited", source.file)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # they were issued when the file was loaded
+        warnings.simplefilter("ignore", ModelWarning)  # warnings were issued when the file was loaded
         before = urdf.read(source, Options())
         inertias = urdf.link_inertias(source)
     # prefixes are part of names, as in the reader: many files use prefixes that they do not declare
@@ -182,7 +182,7 @@ def _child(parent: Element, tag: str) -> Element:
 
 
 def _check(model: Model, source: Source) -> None:
-    """Refuse what does not read back as intended: a file of another robot, or with another geometry."""
+    """Refuse a result that does not read back as intended: a file of another robot, or with another geometry."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         again = parameters(urdf.read(source, Options()))

@@ -1,6 +1,6 @@
-"""The writer of URDF: what URDF can express, and loops and couplings in elements of kinetree's.
+"""The writer of URDF, with loops and couplings in kinetree's own elements.
 
-Other tools skip these elements and get only the tree.
+Other tools skip kinetree's elements and read only the tree.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write(model: Model) -> str:
     ------
     UnsupportedError
         If the dynamics would change: a joint that URDF does not have, rotor inertia,
-        friction that differs between the freedoms of one joint, another gravity.
+        friction that differs between the freedoms of one joint, or non-standard gravity.
     """
     return _UrdfWriter(model).document()
 
@@ -223,12 +223,12 @@ def _says_actuated(joint: Joint) -> bool:
 
 
 def dynamics(joint: Joint) -> dict[str, float]:
-    """Return the numbers of the element <dynamics>; those that URDF has no word for get attributes of kinetree's.
+    """Return the numbers of the element <dynamics>; those without a word in URDF get attributes of kinetree.
 
     Raises
     ------
     UnsupportedError
-        If the joint's freedoms have different numbers, or if it has several freedoms and an attribute of kinetree's.
+        If the joint's freedoms have different numbers, or if it has several freedoms and an attribute of kinetree.
     """
     found: dict[str, float] = {}
     for word, row in DYNAMICS.items():
@@ -311,8 +311,8 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
     pitch = math.atan2(-m20, slope) + 0.0  # no negative zero
     plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
     steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
-    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any
-    # yaw will do if the roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
+    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any # yaw will do if the
+    # roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
     fitted = []
     for yaw in (plain[2], 0.0):
         c, s = math.cos(yaw), math.sin(yaw)
@@ -333,7 +333,7 @@ def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
 
 
 def _near(angle: float) -> Iterator[float]:
-    """Yield the angle, the next few doubles, and the same one turn away, for files with 3.1416 in place of pi."""
+    """Yield the angle, the next few doubles, and the same one turn away, for files with 3.1416 instead of pi."""
     starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
     for start in starts:
         yield start

@@ -14,11 +14,11 @@ from .source import Source
 from .yaml_nodes import Scalar, Table, nodes
 
 ENDINGS = (".yaml", ".yml", ".json", ".csv")
-"""Endings of such files."""
+"""Extensions of such files."""
 
 
 def symbol_values(given: Mapping[str, float] | str | os.PathLike[str]) -> Mapping[str, float]:
-    """Return the given values of symbols, or read them from a file.
+    """Return values of symbols, given directly or in a file.
 
     Raises
     ------

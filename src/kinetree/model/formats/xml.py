@@ -1,7 +1,7 @@
 """XML with the line of every element, and without the dangerous parts of XML.
 
-Document type declarations are refused, and with them all entities: a file of a few
-lines could otherwise expand into gigabytes, or include other files.
+Document type declarations, and therefore all entities, are refused: otherwise a file of a few lines could expand to
+gigabytes, or include other files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
     closed : collection of str
         Tags of elements whose content is ignored.
     texts : bool
-        Whether to keep the text of elements, too.
+        Whether to keep the text of elements as well.
     """
     if not data.strip():
         raise FileFormatError("the file is empty", file)
@@ -115,9 +115,9 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
 
 
 def quoted(text: str) -> str:
-    """Return a text as the value of an attribute, in quotation marks."""
+    """Return text as the value of an attribute, in quotation marks."""
     if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
         raise UnsupportedError(f"XML cannot contain the name {text!r}")
-    from xml.sax.saxutils import quoteattr  # it imports urllib, which readers do not need
+    from xml.sax.saxutils import quoteattr  # imported here because it imports urllib, which readers do not need
 
     return quoteattr(text)

@@ -1,8 +1,8 @@
 """kinetree's own format: YAML that can express every model.
 
-A model that is written and read back is equal to the last bit.  The format is described by
-``kinetree.schema.json`` in this folder, and by example in the documentation.  Scalars
-follow YAML 1.2: ``1e-5`` is a number, ``no`` is text, and quoted numbers are text.
+A model that is written and read back is equal to the original to the last bit.  The format is described by
+``kinetree.schema.json`` in this folder, and by example in the documentation.  Scalars follow YAML 1.2: ``1e-5`` is a
+number, ``no`` is text, and quoted numbers are text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ JOINT_KEYS = ("name", "kind", "reversed", *FIELDS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
 LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *FIELDS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
-"""Kinds that files cannot name: those made of a user's functions, and reversed ones."""
+"""Kinds of joints that files cannot name: those made of a user's functions, and reversed ones."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
 FRAME_KEYS = ("name", "body", "placement")
 

@@ -1,4 +1,4 @@
-"""Denavit-Hartenberg tables in kinetree's YAML format, with a row per body and the columns of the books."""
+"""Denavit-Hartenberg tables in kinetree's YAML format, with one row per body and the columns of the books."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_table(reader: Any, node: Node, base: str) -> DHTable:
 def table_of(model: Model) -> tuple[DHTable, tuple[Frame, ...]] | None:
     """Return the table that a model was made from, as a file writes it, and the frames that it does not name.
 
-    None where a file cannot hold the table, where the model has been changed since, or where a frame would be rounded:
-    those of standard tables are seen from the far ends of links.
+    The result is None if a file cannot express the table, if the model has been changed since, or if the pose of a
+    frame would be rounded: in standard tables, frames are described relative to the far ends of links.
     """
     table = model.table
     words = isinstance(table, DHTable) and all(isinstance(getattr(row, "joint", ""), str) for row in table.rows)
@@ -83,7 +83,7 @@ def written(table: DHTable, number: Callable[[float], str], word: Callable[[str]
 
 
 def _degrees(reader: Any, node: Node) -> bool | str:
-    """Return whether angles are in degrees; ``all`` means that limits are, too."""
+    """Return whether angles are in degrees; ``all`` means that limits are also in degrees."""
     return "all" if isinstance(node, Scalar) and node.text == "all" else bool(reader.boolean(node, "degrees"))
 
 

@@ -17,7 +17,7 @@ POINT_KEYS = ("body", "position")
 ACTUATOR_KEYS = tuple(f.name for f in dataclasses.fields(Actuator))
 
 LONGEST_KEY = 1000
-"""The most letters of a key without a question mark; YAML readers look for its colon within 1024 characters."""
+"""The most letters of a key without a question mark; YAML readers expect its colon within 1024 characters."""
 
 
 def read_coupling(reader: Any, node: Any) -> None:

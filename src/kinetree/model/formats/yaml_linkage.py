@@ -1,4 +1,4 @@
-"""Planar linkages in kinetree's YAML format: points and bars, in the words of :func:`kinetree.linkage`."""
+"""Planar linkages in kinetree's YAML format: points and bars, named as in :func:`kinetree.linkage`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
     ----------
     drawn : Drawing
     number : callable
-        Writes a number.
+        A function that writes a number.
     """
 
     def length(x: float) -> str:
@@ -116,13 +116,13 @@ def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
 
 
 def _word(text: str) -> str:
-    """Return a name, quoted where some version of YAML would take it for something else."""
+    """Return a name, quoted if some version of YAML would take it for something else."""
     plain = text.isidentifier() and text.isascii() and text.lower() not in ("y", "n", "yes", "no", "on", "off")
     return text if plain and not is_not_text(text) else json.dumps(text)
 
 
 def _side(p: DrawnPoint, drawn: Drawing) -> str:
-    """Return the word that distinguishes this position from the other one."""
+    """Return the word that distinguishes this position from the other possible one."""
     here, other = (DrawnPoint(p.numbers, p.of, turn).place(*p.numbers, drawn.drawn) for turn in (p.turn, -p.turn))
     axis = max((0, 1), key=lambda k: abs(here[k] - other[k]))
     sign = math.copysign(1, here[axis] - other[axis])

@@ -1,4 +1,4 @@
-"""YAML files as nodes that know their line, and reading texts, numbers, lists and fields from them."""
+"""YAML files as nodes with line numbers, and functions that read text, numbers, lists and fields from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEEPEST = 32
 """The deepest nesting; the format itself needs six levels."""
 
 MOST_ALIASED = 100_000
-"""The most values that the aliases of one file may stand for: nested aliases in a few lines could mean billions."""
+"""The most values that the aliases of one file may stand for: nested aliases in a few lines could make billions."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,10 @@ class _Composer:
     def __init__(self, source: Source) -> None:
         self.file = source.file
         self.anchors: dict[str, tuple[Node, int]] = {}
-        self.count, self.aliased = 0, 0  # values in all, counted again for each alias; values by aliases alone
+        self.count, self.aliased = (
+            0,
+            0,
+        )  # all values, with those of aliases counted each time; values from aliases alone
         self.text = self._decode(source.data)
 
     def document(self) -> Node:
@@ -83,7 +86,7 @@ class _Composer:
         return documents[0]
 
     def _malformed(self, problem: yaml.YAMLError) -> FileFormatError:
-        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow, without a line
+        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow; the error has no line
             line = self.text.count("\n", 0, problem.position) + 1
             return FileFormatError(f"malformed YAML: {problem.reason}", self.file, line)
         mark = getattr(problem, "problem_mark", None)

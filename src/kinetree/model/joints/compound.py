@@ -1,9 +1,8 @@
 """Several one-DOF steps through one point, as a single joint.
 
-Universal, Euler-angle, planar and translation joints are all of this kind: a sequence
-of turns and slides along constant axes, each in the frame that the previous step has
-reached.  The columns of the motion subspace are the step axes carried to the child
-frame; a column that is fixed in frame k, seen from the child, changes because the child
+Universal, Euler-angle, planar and translation joints are all of this kind: a sequence of turns and slides along
+constant axes, each in the frame that the previous step has reached. The columns of the motion subspace are the step
+axes transformed to the child frame. Seen from the child, a column that is fixed in frame k changes because the child
 moves relative to frame k: dS_k/dt = S_k x (sum of S_l v_l over the later steps).
 """
 
@@ -17,7 +16,7 @@ from .kind import Coordinates, JointKind, vec
 
 
 class Step(NamedTuple):
-    """One elementary motion: ``coordinate`` tells which of q and v drives it."""
+    """One elementary motion; ``coordinate`` is the index of the entries of q and v that drive it."""
 
     turns: bool
     axis: tuple[float, float, float]

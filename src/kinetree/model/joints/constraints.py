@@ -1,11 +1,11 @@
-"""What a joint forbids, so that it can close a loop.
+"""The constraints of a joint that closes a loop.
 
 A loop joint sits between a frame A on one body and a frame B on another.  The pose of B
 in A is ``x``; the velocity of B relative to A, in B's coordinates, is the joint's twist.
-Each :class:`Constraint` is a force (in B's coordinates, from the first body on the
-second) that does no work along the joint's freedom, with a gap that is zero when the
-joint fits and whose rate, there, is the power of that force along the twist (Featherstone eq. 9.2).
-Gaps of directions are angles, finite everywhere and growing up to half a turn.
+Each :class:`Constraint` is a force (in B's coordinates, from the first body on the second) that does no work along the
+joint's freedoms, and a gap that is zero when the joint fits. At that point, the rate of the gap is the power of the
+force along the twist (Featherstone eq. 9.2). Gaps of directions are angles, which are finite everywhere and grow up to
+half a turn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARALLEL = 1e-16
 
 
 class Constraint(NamedTuple):
-    """One forbidden direction: its gap, and the force that maintains it."""
+    """One constrained direction: its gap, and the force that maintains it."""
 
     gap: Scalar
     force: Force
@@ -97,7 +97,7 @@ def rotation_vector(x: Transform) -> Vec3:
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
     skew = (zy - yz, xz - zx, yx - xy)
     trace = xx + yy + zz
-    # a quaternion by the largest of its squares (Shepperd 1978), so that no divisor is small
+    # the quaternion from the largest of its squares (Shepperd 1978), so that no divisor is small
     near = trace > 0.0
     s = 2.0 * sqrt(where(near, 1.0 + trace, 1.0))
     found = [(skew[0] / s, skew[1] / s, skew[2] / s, 0.25 * s)]

@@ -18,7 +18,7 @@ TransformFunction = Callable[..., object]
 
 
 def as_transform(value: Any) -> Transform:
-    """Return a Transform, from one or from a pair (3x3 rotation, position) of nested sequences."""
+    """Return a Transform, given as one or as a pair (3x3 rotation, position) of nested sequences."""
     if isinstance(value, Transform):
         return value
     rotation, position = value
@@ -93,7 +93,7 @@ class Custom(JointKind):
         """Return the pose of the child frame in the joint's fixed frame."""
         try:
             return as_transform(self.function(*q))
-        except Exception as problem:  # whatever the user's function raises
+        except Exception as problem:  # the user's function may raise anything
             raise ModelError(
                 f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "
                 f"numbers), made with + - * / and kinetree.sin, cos, sqrt, arctan2; it failed with "

@@ -47,7 +47,7 @@ class EulerSpherical(Compound):
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
     def neutral(self) -> tuple[float, ...]:
-        """Return all angles zero (which for symmetric sequences is the singular configuration)."""
+        """Return zeros for all angles (for symmetric sequences, this is the singular configuration)."""
         return (0.0, 0.0, 0.0)
 
     def singularity(self, q: Coordinates) -> Scalar:

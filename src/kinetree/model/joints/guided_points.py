@@ -1,7 +1,7 @@
 """Joints that constrain only a point or a direction; they can only close loops.
 
-A sphere in a tube, a tip on a table, an axle that stays level.  The constrained directions are fixed in frame A, on the
-predecessor, and so turn relative to the moving frame B.
+Examples are a sphere in a tube, a tip on a table, and an axle that stays level. The constrained directions are fixed in
+frame A on the predecessor, and so turn relative to the moving frame B.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .kind import OnlyCloses, unit_axis, vec
 
 
 class _GuidedPoint(OnlyCloses):
-    """The origin of B does not move along some directions that are fixed in A."""
+    """A joint that keeps the origin of B from moving along some directions that are fixed in A."""
 
     def _held(self) -> tuple[Vec3, ...]:
         raise NotImplementedError

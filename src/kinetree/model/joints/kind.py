@@ -1,4 +1,4 @@
-"""The interface of all kinds of joints. A new joint is one more file in this folder.
+"""The interface of all kinds of joints. To add a joint, add a file to this folder.
 
 Coordinates ``q`` and velocities ``v`` are sequences of scalars of any type.  The motion
 subspace is expressed in the child frame: ``v_child = X v_parent + sum_k S_k v_k``.
@@ -39,24 +39,24 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
         raise ModelError(f"{what} must be three numbers, not {axis!r}") from None
     if v.shape != (3,) or not np.all(np.isfinite(v)):
         raise ModelError(f"{what} must be three finite numbers, not {axis!r}")
-    norm = math.hypot(*v)  # neither overflows nor vanishes for extreme components
+    norm = math.hypot(*v)  # scaled, so that it neither overflows nor vanishes for extreme components
     if norm == 0.0:
         raise ModelError(f"{what} has zero length: a joint needs a direction")
     if not math.isfinite(norm):
         raise ModelError(f"{what} is too long to be normalized: {axis!r}")
-    if abs(norm - 1.0) < 1e-15:  # as accurate as division makes it: an axis read back does not change
+    if abs(norm - 1.0) < 1e-15:  # normalized again, so that an axis that is read back does not change
         return (float(v[0]), float(v[1]), float(v[2]))
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
 
 
 UNLIMITED = 1e5
-"""Limits beyond this (rad, m) count as none; up to here, sine and cosine are accurate to the last bit."""
+"""Limits beyond this (rad, m) count as no limit; up to it, sine and cosine are accurate to the last bit."""
 
 
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite bounds to draw from: the limits, or if one is missing, one turn or two meters from the other.
+    """Return finite bounds for random numbers: the limits or, if one is missing, one turn or two meters from the other.
 
     A limit beyond :data:`UNLIMITED` counts as missing.
     """
@@ -68,7 +68,7 @@ def random_bounds(
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return numbers as labels of several entries; an empty label for a single one."""
+    """Return numbers as labels of several entries; a single entry has an empty label."""
     return ("",) if count == 1 else tuple(f"[{k}]" for k in range(count))
 
 
@@ -86,7 +86,7 @@ class JointKind:
     """A kind of joint: the motions that it allows. Subclasses are frozen dataclasses of plain parameters."""
 
     name: ClassVar[str] = ""
-    """The word for this kind in files."""
+    """The name of this kind in files."""
 
     coordinate_units: ClassVar[tuple[str, ...]] = ()
     """``rad``, ``m`` or ``1`` for each coordinate, if that does not depend on the instance."""
@@ -130,12 +130,12 @@ class JointKind:
 
     @property
     def v_units(self) -> tuple[str, ...]:
-        """Unit of each entry of ``v``, times a second: ``rad`` or ``m``; most joints' ``v`` is the rate of ``q``."""
+        """Unit of each entry of ``v`` times a second: ``rad`` or ``m``; for most joints ``v`` is the rate of ``q``."""
         return self.q_units
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """Suffixes of the joint's name in the names of the entries of ``q``: numbers, if there are several."""
+        """Suffixes of the joint's name in the names of the entries of ``q``: numbers if there are several entries."""
         return numbered(self.nq)
 
     @property
@@ -172,7 +172,7 @@ class JointKind:
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Return random configurations within limits, (*batch, nq); +-pi or +-1 m where there are none."""
+        """Return random configurations within limits, (*batch, nq), or within +-pi or +-1 m if there are no limits."""
         low, high = random_bounds(self.q_units, lower, upper)
         return rng.uniform(low, high, size=(*shape, self.nq))
 
@@ -186,17 +186,17 @@ class JointKind:
         return None
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return inertias that may as well be on the parent, at the fixed frame: no joint force depends on which.
+        """Return inertias that could as well belong to the parent, at the fixed frame: no joint force would change.
 
-        They do not change relative to the parent with ``q``, and have no momentum for any ``v``: ``I S = 0`` (Khalil
-        section 10.2.4).
+        Relative to the parent, these inertias do not change with ``q``, and they have no momentum for any ``v``: ``I S
+        = 0`` (Khalil section 10.2.4).
         """
         return ()
 
     # Closing loops
 
     only_closes: ClassVar[bool] = False
-    """Whether it has no coordinates, so that it can close a loop but not carry a body."""
+    """Whether the joint has no coordinates, so that it can close a loop but not carry a body."""
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the 6 - nv constraints of the joint when it closes a loop and its moving frame has the pose ``x``."""

@@ -1,4 +1,4 @@
-"""Moving in a plane, and moving without turning."""
+"""Motion in a plane, and motion without rotation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Planar(Compound):
     The names of the entries say so: ``trunk.angle``, ``trunk.z``, ``trunk.x`` in :attr:`kinetree.Robot.q_names`.
 
     Featherstone section 8.2.2 pairs this transform with a constant subspace, which is not its derivative; the columns
-    here are.
+    used here are.
     """
 
     normal: Any = "z"
@@ -91,7 +91,7 @@ class Translation(Compound):
         return tuple(Step(False, AXES[a], k) for k, a in enumerate("xyz"))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return all second moments, since it does not turn."""
+        """Return all second moments, since the joint does not turn."""
         return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:

@@ -35,7 +35,7 @@ class Prismatic(JointKind):
         return (Motion(ZERO3, vec(self.axis)),)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return all second moments, since it does not turn (Khalil eq. 10.20)."""
+        """Return all second moments, since the joint does not turn (Khalil eq. 10.20)."""
         return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:

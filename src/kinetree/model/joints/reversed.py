@@ -1,13 +1,13 @@
 """The same joint walked in the other direction, from child to parent, with the same coordinates.
 
-A spanning tree may reach a joint from its child's side.  Then the frame that used to be
-fixed (F) moves and the one that used to move (M) is fixed, but ``q`` and ``v`` keep their
-meaning, and with them limits, friction, motors and measured data.  With X the pose of M
-in F and S the motion subspace of the joint as described,
+A spanning tree may reach a joint from its child's side. Then the frame that used to be fixed (F) moves and the one that
+used to move (M) is fixed, but ``q`` and ``v`` keep their meaning, and so do limits, friction, motors and measured data.
+With X the pose of M in F and S the motion subspace of the joint as described,
 
     pose of F in M = X^-1,    S_reversed = -X S,    S_reversed' = -X (S' + (S v) x S),
 
-the last because a motion vector with components s in M has the rate X (s' + twist x s) seen from F.
+where the last equation holds because a motion vector with components s in M has the rate X (s' + twist x s) seen from
+F.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Reversed(JointKind):
         return self.kind.transform(q).inverse()
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Return the columns of the motion subspace: opposite, and in the other frame."""
+        """Return the columns of the motion subspace: the negative ones, in the other frame."""
         x = self.kind.transform(q)
         return tuple(-x.motion_to_parent(s) for s in self.kind.subspace(q))
 
@@ -104,7 +104,7 @@ class Reversed(JointKind):
         return tuple(-x.motion_to_parent(r + twist.cross(s)) for s, r in zip(columns, rates, strict=True))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return what the original joint cannot distinguish, which has the same place in both frames."""
+        """Return the inertias that the original joint cannot distinguish; they are the same in both frames."""
         return self.kind.cannot_tell()
 
     @property

@@ -1,8 +1,8 @@
 """Rolling without slipping, and edges that do not slip sideways: constraints on velocities but not on positions.
 
-A ball can be brought to any place on a plane in any orientation, so it has five freedoms of position, but only
-three of velocity, since it does not slip where it touches (Featherstone section 7.4.4).  Like the other
-constraints of loop joints, these are given by the force that maintains them,
+A ball can be brought to any place on a plane in any orientation, so it has five freedoms of position, but only three of
+velocity, since it does not slip at the point of contact (Featherstone section 7.4.4).  Like the other constraints of
+loop joints, these are given by the force that maintains them,
 
     K v = 0,    K a + K' v = 0,
 
@@ -33,7 +33,7 @@ class _Rolling(OnlyCloses):
         return 3
 
     def _touch(self, up: Vec3) -> tuple[Vec3, Scalar]:
-        """Return the lowest point in B, where the normal is ``up``, and the height of the center above it."""
+        """Return the lowest point in B, given the normal ``up`` in B, and the height of the center above it."""
         raise NotImplementedError
 
     def _touch_rate(self, up: Vec3, up_rate: Vec3) -> Vec3:
@@ -53,7 +53,8 @@ class _Rolling(OnlyCloses):
             seen = x.unrotate(direction)
             return Force(point.cross(seen), seen)
 
-        # the rate of the gap is the body's velocity at the lowest point along the normal: the point itself moves level
+        # the rate of the gap is the body's normal velocity at the lowest point, since the point itself moves
+        # horizontally
         off = normal.dot(x.translation) - height
         return [
             Constraint(off, push(normal), f"force along {direction_name(normal)}", "m"),
@@ -133,7 +134,7 @@ class RollingWheel(_Rolling):
         object.__setattr__(self, "normal", unit_axis(self.normal, "normal"))
 
     def _upright(self, up: Vec3) -> tuple[Vec3, Scalar]:
-        """Return the steepest direction in the plane of the wheel, and 1 / sine of the angle of axis and normal."""
+        """Return the steepest direction in the plane of the wheel, and 1 / sine of the axis-normal angle."""
         axis = vec(self.axis)
         rising = up - axis * axis.dot(up)
         scale = 1.0 / sqrt(rising.dot(rising))
@@ -157,7 +158,7 @@ class KnifeEdge(OnlyCloses):
     """A blade, a skate or a thin wheel: its point does not slip in the direction ``across``, and is free otherwise.
 
     ``across`` is a direction of the joint's moving frame, which is on the successor; the surface is the predecessor.
-    It does not constrain the height: that takes a planar joint, or a :class:`PointOnPlane` in addition.
+    It does not constrain the height; add a planar joint or a :class:`PointOnPlane` for that.
     """
 
     across: Any = "y"

@@ -1,1 +1,1 @@
-"""Planar linkages as they are drawn: points by name, bars between them, and the mechanism that they make."""
+"""Planar linkages as they are drawn: named points, bars between them, and the resulting mechanism."""

@@ -2,7 +2,7 @@
 
 All bodies are described in the coordinates of the drawing, so that the mechanism's neutral configuration is the
 drawing, in which all loops are closed.  Its numbers (coordinates and distances of points, masses, springs) have names,
-``"A.x"``, and may be any scalar: :meth:`Drawing.tables` puts each one into the model.
+``"A.x"``, and may be any scalar: :meth:`Drawing.tables` converts them to parameters of the model.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class DrawnPoint:
     ----------
     numbers : pair of floats
     of : tuple of str
-        The points it is measured from: none, one or two.
+        The points that it is measured from: none, one or two.
     turn : int
-        Which of two possible places: 1 if it is to the left of the line from the first point to the second, else -1.
+        Which of two possible positions: 1 if the point is to the left of the line from the first point to the second,
+        else -1.
     """
 
     numbers: tuple[float, float]
@@ -68,7 +69,7 @@ class DrawnPoint:
 
 @dataclass(frozen=True)
 class DrawnBar:
-    """A rigid bar or plate that has some points; see :func:`kinetree.linkage` for its numbers."""
+    """A rigid bar or plate through some points; see :func:`kinetree.linkage` for its numbers."""
 
     points: tuple[str, ...]
     mass: float | None = None
@@ -83,7 +84,7 @@ class DrawnBar:
 class DrawnSlider:
     """A point that slides on a body: along a direction, or along the line from it to a point of that body.
 
-    With ``bar`` that bar itself slides, without turning; otherwise a block does, which bars are pinned to.
+    With ``bar``, that bar itself slides without turning; otherwise a block slides, to which bars are pinned.
     """
 
     along: float | str
@@ -124,12 +125,12 @@ class DrawnJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A planar linkage; see :func:`kinetree.linkage`. Lengths are in meters, whatever they are written in.
+    """A planar linkage; see :func:`kinetree.linkage`. Lengths are in meters, however they are written.
 
     Attributes
     ----------
     points, bars, sliders, springs, gears : dict
-        By name; sliders by the point that slides.
+        Parts by name; sliders are keyed by the point that slides.
     ground : tuple of str
         Points that are pinned to the ground.
     motors : tuple of pairs of str
@@ -213,7 +214,7 @@ class Drawing:
 
     @cached_property
     def joints(self) -> tuple[DrawnJoint, ...]:
-        """Pins and slides; where several bars meet, all are pinned to the ground, to the block or to the first bar."""
+        """Pins and slides; if several bars meet, all are pinned to the ground, to the block or to the first bar."""
         found = []
         for p in self.points:
             on = [GROUND] if p in self.ground else []
@@ -229,7 +230,7 @@ class Drawing:
         return tuple(found)
 
     def slider_body(self, point: str) -> str:
-        """Return what slides at a point."""
+        """Return the body that slides at a point."""
         return self.sliders[point].bar or f"{point}_slider"
 
     @cached_property
@@ -256,7 +257,7 @@ class Drawing:
         raise ModelError(f"motor {point!r}: name the driven bar, motor={{{point!r}: bar}}; pinned there are {bars}")
 
     def body_of(self, point: str) -> str:
-        """Return a body that has a point: the ground, what slides there, or the first bar."""
+        """Return a body that contains a point: the ground, the sliding body, or the first bar."""
         if point in self.ground:
             return GROUND
         if point in self.sliders:
@@ -333,7 +334,7 @@ class Drawing:
 
     @cached_property
     def cuts(self) -> list[str]:
-        """Pins to cut: never motors, slides and wheels only if unavoidable, otherwise those far from the ground."""
+        """Pins to cut: never at motors, at slides and wheels only if unavoidable, otherwise far from the ground."""
         first = {joint.name for joint in self.driven} | {joint.name for joint in self.joints if joint.slides}
         first |= {name for gear in self.gears.values() for name in self.geared(gear)}
         steps, root = self.steps, {body: body for body in (GROUND, *self.bodies)}
@@ -379,14 +380,14 @@ class Drawing:
         Parameters
         ----------
         model : Model
-            Of the drawing.
+            The model of the drawing.
         numbers : mapping from name to scalar
-            Numbers that differ from the drawing; the others stay.
+            Numbers that differ from those of the drawing; the others are kept.
 
         Returns
         -------
         dict
-            As ``parameters`` of :meth:`kinetree.Mechanism.driven_motion` are given.
+            In the form of the argument ``parameters`` of :meth:`kinetree.Mechanism.driven_motion`.
         """
         given: Numbers = {**self.numbers, **numbers}
         where, known = self.positions(given), {joint.name: joint for joint in self.joints}
@@ -454,7 +455,7 @@ class Drawing:
 
     @cached_property
     def freedoms(self) -> int:
-        """Freedoms as drawn, by rank; more than elsewhere if the drawing is singular."""
+        """Freedoms in the drawn position, by rank; more than in other positions if the drawing is singular."""
         size = max(np.ptp(list(self.drawn.values()), axis=0).max(), 1e-300)
         places = {body: 3 * k for k, body in enumerate(self.bodies)}
         rows: list[np.ndarray] = []

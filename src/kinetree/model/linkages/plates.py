@@ -1,4 +1,4 @@
-"""Mass, center and second moments of flat bars and plates, over any scalar: they change as their points move."""
+"""Mass, center and second moments of flat bars and plates, over any scalar, since they change with the points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...spatial import Scalar, arctan2, sqrt
 
 Point = tuple[Scalar, Scalar]
 Moments = tuple[Scalar, Scalar, Scalar]
-"""Of x x, x y and y y."""
+"""Second moments: xx, xy and yy."""
 
 
 class Lump(NamedTuple):
@@ -47,14 +47,14 @@ class Region(NamedTuple):
         return Region(self.area + other.area, first, second)  # type: ignore[arg-type]
 
     def lump(self, mass: Scalar) -> Lump:
-        """Return a mass that is spread evenly over the region."""
+        """Return a mass that is distributed evenly over the region."""
         x, y = self.first[0] / self.area, self.first[1] / self.area
         (hx, hy), (xx, xy, yy), each = self.first, self.second, mass / self.area
         return Lump(mass, (x, y), (each * (xx - x * hx), each * (xy - x * hy), each * (yy - y * hy)))
 
 
 def _of_triangles(corners: Sequence[Point]) -> Region:
-    """Return a counterclockwise polygon as triangles from the origin to its edges; those facing it are subtracted."""
+    """Return a counterclockwise polygon as triangles from the origin to its edges; clockwise ones are subtracted."""
     found = Region()
     for (ax, ay), (bx, by) in zip(corners, (*corners[1:], corners[0]), strict=True):
         twice = ax * by - ay * bx
@@ -89,7 +89,7 @@ def rounded_plate(corners: Sequence[Point], width: Scalar) -> Region:
         found = found + _of_triangles([(ax, ay), *outer, (bx, by)])
     for k, p in enumerate(corners):
         n, m = normals[k - 1], normals[k]
-        # at the end of a segment rounding decides whether the angle found is plus or minus half a turn
+        # at the end of a segment, the angle is plus or minus half a turn, depending on rounding
         turn = arctan2(n[0] * m[1] - n[1] * m[0], n[0] * m[0] + n[1] * m[1]) if len(corners) > 2 else math.pi
         found = found + _corner(p, n, m, turn, r)
     return found
@@ -100,7 +100,7 @@ def spread(corners: Sequence[Point], mass: Scalar | None, width: Scalar | None, 
 
     Without a width, bars are lines, and plates end at their corners.
     """
-    ox, oy = corners[0]  # moments about a corner of it lose no digits
+    ox, oy = corners[0]  # moments about one of its corners lose no digits
     near = [(x - ox, y - oy) for x, y in corners]
     if width is None and len(corners) == 2:
         dx, dy = near[1]

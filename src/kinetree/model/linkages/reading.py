@@ -18,7 +18,7 @@ from ..pose import floats
 from .drawing import GROUND, Drawing, DrawnBar, DrawnGear, DrawnPoint, DrawnSlider, DrawnSpring
 
 SIDES = {"above": (1, 1), "below": (1, -1), "right": (0, 1), "left": (0, -1)}
-"""Words for one of two positions: the coordinate that they compare, and whether the larger one is meant."""
+"""Words for one of two positions: the coordinate to compare, and whether the larger value is meant."""
 
 OF_BARS = {"mass": "kg", "inertia": "1", "width": "m", "thickness": "m", "density": "1"}
 
@@ -60,7 +60,7 @@ def drawing(
 
 
 def _check(found: Drawing) -> None:
-    """Refuse drawings that do not hold together, or that cannot move."""
+    """Refuse drawings that are not connected, or that cannot move."""
     owners: dict[str, Mapping[str, Any]] = {
         "point": found.points,
         "bar": found.bars,
@@ -235,7 +235,7 @@ class _DrawingReader:
         return tuple((p, str(bar)) for p, bar in named.items())
 
     def slider(self, p: str, own: Any, drawn: Drawing) -> DrawnSlider:
-        """Return a slider; a line given by two points must go through what slides on it."""
+        """Return a slider; a line given by two points must go through the point that slides on it."""
         what = f"slider {p!r}"
         content = _fields(own, DrawnSlider, what) if isinstance(own, Mapping) else {"along": own}
         for key in ("on", "bar"):
@@ -340,7 +340,7 @@ def _sound(what: str, bar: DrawnBar) -> DrawnBar:
 
 
 def _named_bars(bars: Any) -> Mapping[str, Any]:
-    """Return bars by name; those of a list are named by their points."""
+    """Return bars by name; those given in a list are named after their points."""
     if isinstance(bars, (list, tuple)):
         listed = [own.replace(",", " ").split() if isinstance(own, str) else own for own in bars]
         return {"-".join(map(str, own)): own for own in listed}

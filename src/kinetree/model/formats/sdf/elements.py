@@ -16,7 +16,7 @@ CLOSED = (
     "projector", "material", "physics_friction", "actor", "road", "state", "atmosphere", "magnetic_field", "wind",
     "gripper", "spherical_coordinates", "population", "experimental:params",
 )  # fmt: skip
-"""Elements whose content does not matter to the motion of a robot."""
+"""Elements whose content does not affect the motion of a robot."""
 
 KNOWN = {
     "sdf": ("model", "world"),
@@ -40,7 +40,7 @@ KNOWN = {
     "dynamics": tuple(words_of("sdf")),
     "frame": ("pose",),
 }  # fmt: skip
-"""Elements that are looked for; one with almost the same spelling is reported."""
+"""Elements that the reader uses; an unknown one with almost the same spelling is reported."""
 
 Report = Callable[[str, int | None], None]
 
@@ -53,7 +53,7 @@ class Elements:
     file : str
         Name of the file in messages.
     report : callable
-        Called with what cannot be represented, and the line.
+        Called with a description of something that cannot be represented, and its line.
     """
 
     def __init__(self, file: str, report: Report) -> None:
@@ -64,7 +64,7 @@ class Elements:
         return FileFormatError(message, self.file, element.line)
 
     def check(self, element: Element, tag: str | None = None) -> None:
-        """Report children that look like misspellings; everything else unknown belongs to other tools."""
+        """Report children that look like misspellings; all other unknown children belong to other tools."""
         known = KNOWN[tag or element.tag]
         for child in element.children:
             if child.tag not in known and child.tag not in CLOSED:

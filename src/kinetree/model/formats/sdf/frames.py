@@ -1,4 +1,4 @@
-"""Where the frames of an SDF file are: a graph of poses, each relative to another frame."""
+"""The frames of an SDF file: a graph of poses, each relative to another frame."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WORLD, MODEL = "world", "__model__"
 
 @dataclass
 class SdfFrame:
-    """A frame: its pose, what that is relative to, and what the frame moves with."""
+    """A frame: its pose, the frame that the pose is relative to, and what it moves with."""
 
     relative_to: str
     pose: Pose
     element: Element
     attached_to: str
-    """A link, a frame, or the same as ``relative_to``."""
+    """A link or a frame; by default the same as ``relative_to``."""
     placement_frame: str = ""
     """For a model, the frame in it whose pose is given."""
 
@@ -45,7 +45,7 @@ class Frames:
             self.links.add(name)
 
     def known(self, name: str, scope: str) -> str | None:
-        """Return the full name of a frame that is named within a model; None if there is none."""
+        """Return the full name of a frame from its name within a model; None if there is no such frame."""
         full = scope + name
         if full in self.places:
             return full
@@ -71,7 +71,8 @@ class Frames:
             place = self.places[each]
             base, pose = self._found[place.relative_to], place.pose
             if place.placement_frame:
-                # the pose is that of the placement frame; that of the model follows from the frame's pose in the model
+                # this is the pose of the placement frame; the model's own pose follows from the frame's pose in the
+                # model
                 pose = pose @ inverse(self._within(place.placement_frame, each))
             self._found[each] = pose if base.is_identity else base if pose.is_identity else base @ pose
         self._asked.clear()

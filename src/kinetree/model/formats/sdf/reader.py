@@ -37,17 +37,17 @@ TYPES = (
 )  # fmt: skip
 
 UNBOUNDED = 1e16
-"""Limits of this size mean that there is none."""
+"""Limits of this size mean that there is no limit."""
 
 PERPENDICULAR = 1e-9
-"""Axes of a universal joint are perpendicular if the cosine of their angle is below this."""
+"""Axes of a universal joint count as perpendicular if the cosine of the angle between them is below this."""
 
 DEEPEST_INCLUDES = 16
 """The deepest nesting of included files and of models."""
 
 MOST_INCLUDED, MOST_ELEMENTS = 2000, 200_000
 """The most models that are included, and the most elements in them: a few small files that include one another several
-times each could ask for millions."""
+times could lead to millions."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -94,7 +94,7 @@ class _SdfReader:
             self.builder.oddity(message, line)
 
     def model(self) -> Model:
-        """Read everything, choose what to cut where there are loops, and build."""
+        """Read everything, choose cuts if there are loops, and build the model."""
         worlds = list(self.root.all("world"))
         if len(worlds) > 1:
             raise self.elements.error("the file has two worlds; keep only one of them", worlds[1])
@@ -173,7 +173,7 @@ class _SdfReader:
         static = static or elements.truth(element, "static")
         prefix = scope if bare else f"{scope}{name}::"
         frame = f"{prefix}{MODEL}"
-        if frame in self.frames.places:  # it is merged into a model that has its own frame
+        if frame in self.frames.places:  # the model is merged into one that has its own frame
             frame = f"{prefix}__{name}{MODEL}"
         base = own_elements.relative_to(placed)
         place = SdfFrame(parent, own_elements.pose(placed), element, parent)
@@ -239,7 +239,7 @@ class _SdfReader:
         return f"{name}_joint" if place is not None and place.element is not joint else name
 
     def _settle(self, own: list[Element], prefix: str, elements: Elements) -> None:
-        """Replace the names of frames that others are relative to by full names."""
+        """Replace the names of frames that other frames are relative to with full names."""
         for child in own:
             name = self._joint_name(child, prefix, elements) if child.tag == "joint" else elements.name(child)
             place = self.frames.places[prefix + name]
@@ -252,7 +252,7 @@ class _SdfReader:
     def _included(
         self, element: Element, elements: Elements, folder: Path
     ) -> tuple[Element, Elements, Path, tuple[int, int]]:
-        """Return the model of an included file, looked for in the folder of this one and the two above it."""
+        """Return the model of an included file, which is searched for in this file's folder and the two above it."""
         uri = elements.word(element, "uri")
         if not uri:
             raise elements.error("<include> has no <uri>", element)
@@ -417,7 +417,7 @@ class _SdfReader:
         return x, y, z
 
     def _axis_frame(self, axis: Element | None, xyz: Element | None, name: str, instance: _Instance) -> str:
-        """Return the frame of an axis: the joint's; before 1.5, or if the file says so, the model's."""
+        """Return the frame of an axis: that of the joint or, before 1.5 or if the file says so, that of the model."""
         word = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
         if word:
             return self.frames.find(word, instance.prefix, xyz or instance.element, f"joint {name!r}, expressed_in")
@@ -431,7 +431,7 @@ class _SdfReader:
         self, joint: Element, name: str, parent: str, child: str, placement: Pose, seat: Pose,
         axes: list[tuple[float, float, float]], instance: _Instance,
     ) -> None:  # fmt: skip
-        """Add turns about an axis on the parent and one on the child; a universal joint if they are perpendicular."""
+        """Add hinges about an axis on the parent and one on the child; a universal joint if these are perpendicular."""
         builder = self._builder()
         first, second = (np.array(axis) / np.linalg.norm(axis) for axis in axes)
         if abs(first @ second) < PERPENDICULAR:
@@ -471,7 +471,7 @@ class _SdfReader:
         return -1.0 / old
 
     def _data(self, joint: Element, tag: str, name: str, kind: JointKind, instance: _Instance) -> dict[str, Any]:
-        """Return limits, friction, a spring and what a joint mimics."""
+        """Return limits, friction, the spring and the mimic relation of a joint."""
         elements = instance.elements
         axis = elements.only(joint, tag)
         if axis is None:
@@ -575,7 +575,7 @@ class _SdfReader:
                     builder.frame(name, link, pose=pose)
 
     def _stand(self, alone: bool) -> None:
-        """Join what has no connection to the world: fixed if it is the only model, otherwise free."""
+        """Connect bodies that have no connection to the world: fixed if it is the only model, otherwise free."""
         builder, floats = self._builder(), self.options.floating_base
         groups = _components(builder.drafts, builder.body_names)
         held = next(group for group in groups if WORLD in group)
@@ -602,7 +602,7 @@ class _SdfReader:
             builder.configuration("as_drawn", start)
 
     def _choose_cuts(self) -> None:
-        """Cut loops at joints without friction or spring, as if none had a motor: SDF does not tell which have one."""
+        """Cut loops at joints without friction or spring, as if none had a motor: SDF does not say which have one."""
         builder = self._builder()
         drafts = builder.drafts
         if len(drafts) < len(builder.body_names) or builder.cuts is not None or self.options.rule is not None:

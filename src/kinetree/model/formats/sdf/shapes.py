@@ -12,7 +12,7 @@ from ..xml import Element
 from .elements import Elements
 
 PARTS = {"box": ("size",), "ellipsoid": ("radii",)}
-"""Elements with the size of a shape, for shapes that have other sizes than radius and length."""
+"""Elements that give the size of a shape, for shapes described by something other than radius and length."""
 
 
 def read_shapes(elements: Elements, collision: Element, link: str) -> list[ContactShape]:

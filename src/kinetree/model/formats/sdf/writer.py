@@ -1,7 +1,7 @@
-"""The writer of SDF 1.11: what Gazebo and Drake can read of a model.
+"""The writer of SDF 1.11, for Gazebo and Drake.
 
-Links are placed where their bodies are with all joints at zero, since that is what poses in SDF mean.  So loops must
-be closed in that configuration.
+Links are placed where their bodies are with all joints at zero, as SDF requires. So loops must be closed in that
+configuration.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _SdfWriter:
             self.lost.append("'::' in names, which is written as '__'")
 
     def _joint_names(self) -> dict[str, str]:
-        """Return the names of joints, loops and couplings: in SDF no link or frame may have the same name."""
+        """Return the names of joints, loops and couplings; in SDF no link or frame may share a joint's name."""
         model = self.model
         taken = set(self.names.values()) | {f.name for f in model.frames} | {WORLD}
         found: dict[str, str] = {}
