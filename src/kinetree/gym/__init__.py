@@ -33,7 +33,7 @@ _PLACES = {
     "names": ".making",
     "register_environments": ".registration",
 }
-"""Where the names are: imported when first asked for, which is when the lack of Gymnasium is told."""
+"""Modules of the public names; they are imported on first use, which is when a missing Gymnasium is reported."""
 
 if find_spec("gymnasium") is not None:
     import_module(".registration", __name__).register_environments()
@@ -54,5 +54,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return the names that are meant for users."""
+    """Return the public names."""
     return sorted(__all__)

@@ -22,9 +22,9 @@ class Environment(gymnasium.Env):
     Parameters
     ----------
     world : World
-        Of ``batch=1``.
+        A world with ``batch=1``.
     **options
-        As of a :class:`VectorEnvironment`, without ``autoreset_mode``.
+        Options of :class:`VectorEnvironment`, except ``autoreset_mode``.
     """
 
     def __init__(self, world: World, **options: Any) -> None:
@@ -46,7 +46,7 @@ class Environment(gymnasium.Env):
     def reset(  # type: ignore[override]
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin a new episode and return its observation, (n,); ``options`` may give its start, ``q`` and ``v``."""
+        """Begin a new episode and return its observation, (n,); ``options`` may give the initial ``q`` and ``v``."""
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed, options=options)
         return observations[0], infos

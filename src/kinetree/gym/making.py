@@ -46,9 +46,9 @@ def make_vec(name: str, num_envs: int = 1, **options: Any) -> VectorEnvironment:
         ``"cart-pole"``, ``"arm"``, ``"quadruped"``, ``"biped"`` or ``"closed-loop-leg"``.
     num_envs : int
     **options
-        Of the world: ``precision``, ``threads``, ``first``, ``pushes`` and ``random``, which is added to what the task
-        draws itself; of the environment: ``time_limit`` in seconds or ``max_episode_steps``, ``scale``, ``center``,
-        ``autoreset_mode``, ``dtype``, ``render_mode``.
+        Options of the world: ``precision``, ``threads``, ``first``, ``pushes`` and ``random``, which is added to the
+        task's own random quantities. Options of the environment: ``time_limit`` in seconds or ``max_episode_steps``,
+        ``scale``, ``center``, ``autoreset_mode``, ``dtype``, ``render_mode``.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def make(name: str, **options: Any) -> Environment:
 def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any], dict[str, Any]]:
     """Return the task, options of its world, and those of the environment."""
     if name not in TASKS:
-        bare = name.rpartition("/")[2].rpartition("-v")[0] if isinstance(name, str) else ""  # as Gymnasium has them
+        bare = name.rpartition("/")[2].rpartition("-v")[0] if isinstance(name, str) else ""  # names that Gymnasium uses
         same = [key for key in TASKS if bare and key.replace("-", "") == bare.lower()]
         raise UnknownNameError("task", name, TASKS, meant=same[0] if same else None)
     known = [*OF_WORLDS, *OF_ENVIRONMENTS]

@@ -11,7 +11,7 @@ ENVIRONMENTS = {
     "kinetree/Biped-v0": "biped",
     "kinetree/ClosedLoopLeg-v0": "closed-loop-leg",
 }
-"""Our own names by Gymnasium's."""
+"""kinetree's names of tasks, keyed by Gymnasium's."""
 
 
 def register_environments() -> None:

@@ -8,13 +8,13 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array
 
 SIZE = 240
-"""Pixels, both ways."""
+"""Width and height in pixels."""
 
 MARGIN = 1.6
-"""Half the width of a picture in reaches of the robot."""
+"""Half the width of a picture, in units of the robot's reach."""
 
 DEPTH = np.array([0.35, 0.2])
-"""How far to the right and up a meter away from the viewer is drawn."""
+"""Displacement to the right and up at which a point one meter farther from the viewer is drawn."""
 
 SHEET, LINE = np.array([250.0, 250.0, 247.0]), np.array([58.0, 84.0, 122.0])
 DOT, FLOOR = np.array([200.0, 80.0, 50.0]), np.array([180.0, 178.0, 170.0])
@@ -27,7 +27,7 @@ class Painter:
     ----------
     robot : Robot
     q : ndarray (nq,)
-        Where it starts, from which the scale is taken.
+        The initial configuration, which determines the scale.
     """
 
     def __init__(self, robot: Robot, q: Array) -> None:
@@ -41,7 +41,7 @@ class Painter:
         self._lines = [(names[p], name) for p, name in zip(tree.parents, names, strict=True) if p >= 0]
         self._lines += [(names[f.body], f.name) for f in tree.frames if f.body >= 0]
         self._roots = [name for p, name in zip(tree.parents, names, strict=True) if p < 0]
-        self._pins = [  # where loops are closed, on both of their bodies
+        self._pins = [  # the points where loops are closed, on both bodies
             (names[body], np.array(pose.position, dtype=float))
             for loop in tree.loops
             for body, pose in ((loop.predecessor, loop.placement), (loop.successor, loop.seat))

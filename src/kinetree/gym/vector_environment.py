@@ -19,29 +19,29 @@ from .rendering import Painter
 
 RENDER_MODES = ("rgb_array",)
 OPTIONS = ("reset_mask", "q", "v")
-"""Of :meth:`VectorEnvironment.reset`."""
+"""Options of :meth:`VectorEnvironment.reset`."""
 
 
 class VectorEnvironment(VectorEnv):
     """All worlds of a :class:`kinetree.World`, with the interface of a Gymnasium vector environment.
 
-    Actions are numbers from -1 to 1; motors get ``center + scale * action``.  Nothing is clipped: what motors can do is
-    the world's business (``Commanded(..., limited=True)``).
+    Actions are numbers from -1 to 1; motors get ``center + scale * action``.  Nothing is clipped; limits of motors
+    belong to the world (``Commanded(..., limited=True)``).
 
     Parameters
     ----------
     world : World
-        With ``observe`` and ``reward``.  Its ``ended`` terminates episodes.
+        A world with ``observe`` and ``reward``. Its ``ended`` terminates episodes.
     scale, center : float or array_like (actions,)
-        What actions mean.
+        Motors get ``center + scale * action``.
     time_limit : float, optional
         Seconds after which episodes are truncated.
     max_episode_steps : int, optional
-        The same, in steps; one of the two.
+        Number of steps after which episodes are truncated; give only one of the two.
     autoreset_mode : AutoresetMode or str
         ``NEXT_STEP`` (default), ``SAME_STEP`` or ``DISABLED``, as Gymnasium describes them.
     dtype : {float32, float64}
-        Of observations and actions.
+        Type of observations and actions.
     render_mode : {None, "rgb_array"}
 
     Examples
@@ -110,9 +110,9 @@ class VectorEnvironment(VectorEnv):
         Parameters
         ----------
         seed : int, optional
-            What is drawn hangs on this, on the number of the world and on how many episodes it has had.
+            Random numbers depend on this seed, on the index of the world, and on the number of its episodes.
         options : mapping, optional
-            ``reset_mask``, booleans (num_envs,): which worlds; ``q``, ``v``: where they start.
+            ``reset_mask``, booleans (num_envs,), selects worlds; ``q`` and ``v`` are their initial states.
 
         Returns
         -------
@@ -141,12 +141,12 @@ class VectorEnvironment(VectorEnv):
         Parameters
         ----------
         actions : array_like (num_envs, motors)
-            Those that are no numbers end their own world, and ``infos["lost"]`` says so.
+            An action that is not a number ends its world, which ``infos["lost"]`` reports.
 
         Returns
         -------
         observations (num_envs, n), rewards, terminations, truncations (num_envs,), infos
-            Arrays are new ones every time.  A world that is lost shows zeros and has no reward.
+            New arrays at every call. The observation of a lost world is zero, and so is its reward.
         """
         if not self._is_seeded:
             raise OptionError("call reset() before the first step: it sets the seed of the episodes")
@@ -204,7 +204,7 @@ class VectorEnvironment(VectorEnv):
         found[:] = observations
         return found
 
-    # ------------------------------------------------------------------ to look at
+    # ------------------------------------------------------------------ pictures
 
     def render(self) -> tuple[Array, ...] | None:  # type: ignore[override]
         """Return a picture of every world, (height, width, 3), if ``render_mode`` is ``"rgb_array"``."""

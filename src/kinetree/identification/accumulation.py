@@ -1,11 +1,10 @@
 """The equation ``Y p = tau`` of very many samples, without the tall matrix: tile by tile, file by file.
 
-Every degree of freedom keeps the triangular factor of its own rows ``[Y | tau]``, for the columns that it feels: a
-joint does not feel what it does not carry, so most of them are short.  Columns that are always combinations of others
-need not be computed: the others and the combinations determine them.  That is all that least squares needs, whatever
-the weights of the joints turn out to be, and factors of different parts of the data are merged like those of tiles.
-Householder transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``, which is faster but
-squares the condition number.
+For every degree of freedom, the triangular factor of its own rows ``[Y | tau]`` is kept, for the columns that affect
+it: a joint does not feel bodies that it does not carry, so most factors are small. Columns that are always combinations
+of others need not be computed. These factors are all that least squares needs, regardless of the weights of the joints,
+and factors of different parts of the data can be merged like those of tiles. Householder transformations keep all
+digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``, which is faster but squares the condition number.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ class Solution:
     ----------
     names : tuple of str
     values : ndarray (p,)
-        What the samples do not tell is as before.
+        Parameters that the samples do not determine keep their previous values.
     rank : int
-        How many combinations of parameters they tell.
+        The number of combinations of parameters that the samples determine.
     singular_values : ndarray
     noise : ndarray (rows,)
-        Root mean square of what is left over, per joint force.
+        Root mean square of the residuals, per joint force.
     samples : int
     """
 
@@ -67,11 +66,11 @@ class Accumulator:
     Parameters
     ----------
     robot : Robot
-        With closed loops the rows are those of the independent freedoms, G^T Y and G^T tau.
+        If it has closed loops, the rows are those of the independent freedoms, G^T Y and G^T tau.
     parameters : sequence of str, optional
         The columns, by their names in ``robot.parameters()``; all by default.
     friction : bool
-        Whether the columns of friction count; without it they are left out of "all".
+        Whether the columns of friction are included if ``parameters`` is left out.
     method : {"qr", "gram"}
 
     Examples
@@ -100,7 +99,7 @@ class Accumulator:
         self._kept, self._combinations = _independent_columns(self)
         self._felt = _felt_columns(self)
         self.factors: list[Array] = [np.zeros((n + 1, n + 1), order="F") for n in map(len, self._felt)]
-        """Of each row the triangle R with R^T R = [Y tau]^T [Y tau], or that product."""
+        """For each row, the triangle R with R^T R = [Y tau]^T [Y tau], or that product itself."""
 
     @property
     def rows(self) -> int:
@@ -197,7 +196,7 @@ class Accumulator:
     def triangle(self, weights: ArrayLike | None = None) -> tuple[Array, Array]:
         """Return R, (p, p), and Q^T tau, (p,), of a QR factorization of all rows.
 
-        Each joint force has a weight (1 by default), of which its rows get the root.
+        Each joint force has a weight (1 by default); its rows are multiplied by the square root of the weight.
         """
         p, n = len(self._kept), len(self.names)
         if self.method == "gram":
@@ -230,11 +229,11 @@ class Accumulator:
         Parameters
         ----------
         weights : array_like, optional
-            Of each joint force: one over the square of its noise.
+            Weight of each joint force: one over the square of its noise.
         p0 : array_like, optional
-            What parameters are where the samples do not tell; the robot's own by default.
+            Values of parameters that the samples do not determine; by default those of the robot.
         tolerance : float, optional
-            Below which fraction of the largest a singular value counts as zero; columns are scaled to unit length
+            A singular value counts as zero below this fraction of the largest one; columns are scaled to unit length
             first.
         """
         if not self.samples:
@@ -249,7 +248,7 @@ class Accumulator:
         else:
             matrix, rhs = self.triangle(weights)
             size = np.linalg.norm(matrix, axis=0)
-        # a combination of columns that cancels in these samples is nothing but rounding
+        # a combination of columns that cancels in these samples is only rounding
         told = size > (tuned.CANCELED**0.5 if gram else tuned.CANCELED) * self._reach(weights)
         scale = np.where(told, size, 1.0)
         matrix = np.where(told, matrix, 0.0)
@@ -290,7 +289,7 @@ def _triangle(tall: Array) -> Array:
 
 
 def _felt_columns(sums: Accumulator) -> list[Array]:
-    """Return which columns are not always zero in each row, from random motions, in which zeros are structural."""
+    """Return which columns are not always zero in each row; in random motions, all zeros are structural."""
     if sums.robot.loops is not None:
         return [np.arange(len(sums._kept))] * sums.rows
     seen = _at_random(sums.robot, sums._kept, sums.friction, 3)
@@ -300,7 +299,7 @@ def _felt_columns(sums: Accumulator) -> list[Array]:
 def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
     """Return independent columns, and all columns as combinations of them: Y = Y_kept T.
 
-    By pivoting on random motions, where what is a combination by structure is one to rounding.
+    They are found by pivoting on random motions, in which structural combinations are exact up to rounding.
     """
     names, robot = sums.names, sums.robot
     if robot.loops is not None:
@@ -314,7 +313,7 @@ def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
     kept = np.sort(order[:rank])
     combinations = np.zeros((rank, len(names)))
     combinations[:, order] = np.hstack([np.eye(rank), solve_triangular(r[:rank, :rank], r[:rank, rank:])])
-    combinations[np.abs(combinations) < tuned.RANK_TOLERANCE] = 0.0  # rounding, where a column takes no part
+    combinations[np.abs(combinations) < tuned.RANK_TOLERANCE] = 0.0  # rounding errors
     combinations *= scale / scale[order[:rank], None]
     combinations = combinations[np.argsort(order[:rank])]
     combinations[:, kept] = np.eye(rank)
@@ -342,13 +341,14 @@ def accumulate_files(
     ----------
     robot : Robot
     files : path or iterable of paths
-        Tables with the columns of q, v, a and tau: Parquet, CSV or npz, named for joints as everywhere.
+        Tables with the columns of q, v, a and tau, named for joints as usual: Parquet, CSV or npz.
     parameters, friction, method
         As in :class:`Accumulator`.
     client : dask.distributed.Client or str, optional
-        Of a cluster of yours, whose workers can read the files, or its address; by default processes of this machine.
+        Client of your own cluster, or its address; its workers must be able to read the files. By default, processes on
+        this machine are used.
     workers : int, optional
-        Processes of this machine; 1 reads all files in this one.
+        Number of processes on this machine; 1 reads all files in the current process.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From data to motions that a robot can make: filtered, and with closed loops."""
+"""From data to motions that a robot can make: data are filtered, and loops are closed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def motions_of(
     robot : Robot
     data : Measured, path, or several of them
     band : Band, optional
-        Frequencies of the filters; chosen from the data when left out.
+        Frequencies of the filters; by default, they are chosen from the data.
     gains : ndarray (nv,), optional
-        What measured forces are multiplied with.
+        Factors by which measured forces are multiplied.
     cutoff, both_sides : float, optional
-        Frequencies that are not to be chosen.
+        Frequencies of the two filters, if they are given instead of chosen.
     q_guess : ndarray (nq,), optional
-        Of a mechanism: a closed configuration on the branch of the motion.
+        For a mechanism, a closed configuration on the branch of the motion.
     """
     pieces: list[Piece] = []
     notes: list[str] = []
@@ -89,7 +89,7 @@ def _closed_motions(
         q = follow(robot, m.q, whole.q if whole.q.shape[1] == robot.nq else None, q_guess)
         v = robot.velocities(q, m.v)
         a = robot.accelerations(q, v, m.a)
-        noise = np.sqrt(np.mean(robot.basis(q) ** 2 @ m.speed_noise**2, axis=0))  # what follows has it from the others
+        noise = np.sqrt(np.mean(robot.basis(q) ** 2 @ m.speed_noise**2, axis=0))  # others follow
         found.append(FilteredMotion(m.t, q, v, a, whole.tau, whole.wrenches, noise))
     return found, band, notes
 
@@ -117,14 +117,14 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, q_guess: Arr
     robot : Robot
     q_independent : ndarray (n, freedoms)
     guess : ndarray (n, nq), optional
-        What all joints are nearly at, where that was measured.
+        Approximate positions of all joints, if these were measured.
     q_guess : ndarray (nq,), optional
         A closed configuration near the first one.
     """
     names = [robot.v_names[k] for k in robot.coordinates.independent]
     path = dict(zip(names, q_independent.T, strict=True))
     if guess is not None:
-        return np.asarray(robot.close(guess, fixed=path, limits=False))  # measured: stops give way a little
+        return np.asarray(robot.close(guess, fixed=path, limits=False))  # stops give way a little
     try:
         return np.asarray(robot.follow(path, q_guess, limits=False, lead_in=True))
     except PathError as problem:

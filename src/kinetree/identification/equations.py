@@ -1,7 +1,8 @@
-"""The equation that identification solves: rows of joint forces that are linear in parameters, filtered on both sides.
+"""The equations that identification solves: joint forces that are linear in parameters, filtered on both sides.
 
-For a tree there is a row per degree of freedom.  For closed loops the rows are those of the independent freedoms
-(``G^T Y``, Khalil section 10.3), and for feet whose forces were not measured, those of motions without moving feet.
+For a tree there is one row per degree of freedom. For closed loops the rows are those of the independent freedoms
+(``G^T Y``, Khalil section 10.3), and if the forces on feet were not measured, those of motions that do not move the
+feet.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class MeasuredEquations:
     y : ndarray (n, r, p)
     tau : ndarray (n, r)
     counted : ndarray (n, r)
-        Which rows count: not those of joints at rest, whose friction is anybody's guess.
+        Which rows are used: not those of joints at rest, whose friction is unknown.
     names : tuple of str
-        Of the columns.
+        Names of the columns.
     rows : tuple of str
-        Of the joint forces.
+        Names of the joint forces.
     t : ndarray (n,)
     sources : ndarray (n, r, m) or None
-        How much of the noise of each motor's force is in the rows; None where every row is of one motor.
+        Share of the noise of each motor's force in the rows; None if every row belongs to one motor.
     """
 
     y: Array
@@ -76,7 +77,7 @@ class MeasuredEquations:
 
 
 class Prepared:
-    """Motions ready for equations; what does not depend on the friction model is computed once.
+    """Motions from which equations are made; everything that does not depend on the friction model is computed once.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class Prepared:
     motions : sequence of FilteredMotion
     band : Band
     contacts : sequence of str
-        Frames that stand still on the ground and whose forces were not measured.
+        Frames that are fixed to the ground by forces that were not measured.
     """
 
     def __init__(
@@ -133,14 +134,14 @@ class Prepared:
         return np.concatenate([d(_reduced(r, force[..., None])[..., 0]) for d, r, force in parts])
 
     def _held_back(self, still: Array, share: Array | None) -> Array:
-        """Return in which rows the friction of joints at rest takes part, (n, r).
+        """Return which rows contain the friction of joints at rest, (n, r).
 
         Parameters
         ----------
         still : ndarray (n, nv)
-            Which joints rest.
+            Which joints are at rest.
         share : ndarray (n, r, nv) or None
-            How much of each joint's force is in a row; None where every joint has a row of its own.
+            Share of each joint's force in a row; None if every joint has its own row.
         """
         rubbing = np.zeros(self.robot.nv, dtype=bool)
         rubbing[motors(self.robot)] = True
@@ -175,7 +176,7 @@ class Prepared:
         model : FrictionModel
         shape : float
         time : float
-            In which viscous friction follows the velocity; zero for at once.
+            Time constant with which viscous friction follows the velocity; zero if it follows at once.
         """
         names = [f"{self.robot.v_names[joint]}.{symbol}" for symbol in model.terms]
         place = _coordinate_of(self.robot, joint)
@@ -196,7 +197,7 @@ class Prepared:
         joint : int
             Degree of freedom.
         rest : float
-            Where the spring pulls nowhere.
+            Rest position of the spring.
         """
         place = _coordinate_of(self.robot, joint)
         column = self._at_joint(joint, lambda m: (m.q[:, place] - rest)[:, None])
@@ -216,12 +217,12 @@ class Prepared:
         return np.concatenate(parts)
 
     def speeds(self, joint: int) -> tuple[float, float]:
-        """Return the noise of a joint's velocity, and the speed that it seldom exceeds."""
+        """Return the noise of a joint's velocity, and the speed that the joint seldom exceeds."""
         every = np.concatenate([np.abs(m.v[:, joint]) for m in self.motions])
         return max(float(m.speed_noise[joint]) for m in self.motions), float(np.quantile(every, 0.95))
 
     def row_of(self, joint: int) -> int:
-        """Return the row in which a force at a degree of freedom shows most."""
+        """Return the row in which a force at a degree of freedom has the largest effect."""
         if all(r is None for r in self.reductions):
             return joint
         shown = sum(np.sum(r[:, :, joint] ** 2, axis=0) for r in self.reductions if r is not None)
@@ -234,7 +235,7 @@ class Prepared:
         return float(0.5 * (every.min() + every.max()))
 
     def known(self, values: Mapping[str, float]) -> Array:
-        """Return the filtered forces of parameters that are known, (n, r), friction included."""
+        """Return the filtered forces due to known parameters, (n, r), friction included."""
         given = {name: value for name, value in values.items() if value}
         if not given:
             return np.zeros_like(self.equations.tau)
@@ -253,14 +254,14 @@ def _moving(motions: Sequence[FilteredMotion]) -> Array:
 
 
 def row_names(robot: Robot) -> tuple[str, ...]:
-    """Return the names of the rows: the independent freedoms'."""
+    """Return the names of the rows, which are those of the independent freedoms."""
     if robot.loops is not None:
         return tuple(robot.v_names[k] for k in robot.coordinates.independent)
     return tuple(robot.v_names)
 
 
 def external_forces(robot: Robot, motion: FilteredMotion) -> Array:
-    """Return joint forces and what measured wrenches add to them."""
+    """Return joint forces plus the contribution of measured wrenches."""
     total = motion.tau
     for frame, wrench in motion.wrenches.items():
         jacobian = robot.jacobian(motion.q, frame, "aligned")

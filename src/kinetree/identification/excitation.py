@@ -1,9 +1,9 @@
 """Motions that excite a robot's parameters well: Fourier series and splines, within all limits.
 
-Both are linear in the unknowns: ``q = center + B x``, a column of x per joint.  The condition number of the equations
-(or their determinant) and a penalty for leaving the limits are minimized by gradients from several random starts:
-eigenvectors give the derivatives of eigenvalues, and derivatives of equations and limits by the motion are exact.  At
-the end a motion is shrunk around its center until it keeps all limits.
+Both are linear in the unknowns: ``q = center + B x``, with one column of x per joint. The condition number of the
+equations (or their determinant) plus a penalty for exceeding the limits is minimized with gradients from several random
+starts: eigenvectors give the derivatives of eigenvalues, and derivatives of equations and limits with respect to the
+motion are exact. At the end, the motion is shrunk around its center until it is within all limits.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ CRITERIA = ("condition", "determinant")
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a motion; arrays have an entry per joint, infinite if there is no limit.
+    """The limits of a motion; arrays have one entry per joint, infinite if there is no limit.
 
     Attributes
     ----------
     lower, upper : ndarray
-        Positions.
+        Limits of positions.
     velocity, acceleration, effort : ndarray
-        Largest sizes.
+        Largest magnitudes.
     clearance : mapping from frame to float
-        Least heights above the ground, z = 0.
+        Minimum heights above the ground, z = 0.
     """
 
     lower: Array
@@ -74,11 +74,11 @@ class Excitation:
     t : ndarray (n,)
     q, v, a : ndarray (n, nv)
     tau : ndarray (n, nv)
-        What the robot as it is needs for it.
+        The joint forces that the robot, with its current parameters, needs for this motion.
     condition : float
-        Condition number of the equations of the combinations that can be told, in SI units.
+        Condition number of the equations for the combinations that can be identified, in SI units.
     names : tuple of str
-        Of the joints.
+        Names of the joints.
     """
 
     t: Array
@@ -147,31 +147,31 @@ def exciting_motion(
     robot : Robot
         A tree of joints with one coordinate each.
     duration : float
-        In seconds; a Fourier series begins anew after it.
+        Duration in seconds, which is the period of a Fourier series.
     form : {"fourier", "spline"}
-        A finite Fourier series, or a spline of the fifth degree through points; both start from rest.
+        A finite Fourier series, or a quintic spline through points; both start from rest.
     count : int
-        Harmonics of the series, or points of the spline beside its ends.
+        Number of harmonics of the series, or of points of the spline besides its ends.
     criterion : {"condition", "determinant"}
         Make the condition number of the equations small, or the determinant of their normal matrix large (D-optimal).
     center : array_like (n,), optional
-        What positions move around; the middle of the limits, or zero where there are none.
+        Center of the motion; by default the middle of the limits, or zero if there are none.
     velocity, acceleration, effort, lower, upper : array_like, optional
-        Limits, one number or one per joint; those of the robot when left out (acceleration: ten times the velocity).
+        Limits, one number or one per joint; by default those of the robot (for acceleration, ten times the velocity).
     clearance : mapping from frame to float, optional
         How high above the ground (z = 0) frames must stay.
     friction : bool
-        Whether viscous and Coulomb friction and an offset are to be told, too.
+        Whether viscous friction, Coulomb friction and offsets are also to be identified.
     starts, steps : int
-        Random motions to begin with, and steps of the minimization from each.
+        Number of random initial motions, and of minimization steps from each.
     samples : int
-        At how many times the equations are written while searching.
+        Number of times at which the equations are evaluated during the search.
     rate : float
         Samples per second of the result.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
     progress : bool
-        Show a bar, on a terminal, when it takes longer than a second.
+        Whether to show a progress bar on a terminal if the search takes longer than a second.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def random_motion(
     return exciting_motion(robot, duration, starts=1, steps=0, seed=seed, rate=rate, **options)
 
 
-# ------------------------------------------------------------------ what was asked for
+# ------------------------------------------------------------------ arguments
 
 
 def can_be_excited(robot: Robot) -> bool:
@@ -296,7 +296,7 @@ def _basis(form: str, duration: float, count: int, t: Array) -> tuple[Array, Arr
     start[0, :count], start[1, count:] = 1.0, -w
     free = np.linalg.svd(start)[2][2:].T
     still = np.zeros((len(t), 1))
-    away = np.ones((len(t), 1))  # what a motion turns around need not be the center
+    away = np.ones((len(t), 1))  # the mean of the motion need not be the center
     return np.hstack([q @ free, away]), np.hstack([v @ free, still]), np.hstack([a @ free, still])
 
 
@@ -326,14 +326,14 @@ class _ExcitationSearch:
         self.robot, self.limits, self.middle, self.independent = robot, limits, middle, independent
         self.friction, self.criterion, self.penalty = friction, criterion, tuned.PENALTIES[0]
         self.smooth = tuned.SMOOTH_SIGN * limits.velocity
-        """Speeds at which the smooth friction of the search turns over."""
+        """Speeds at which the smoothed friction of the search changes sign."""
 
     def motion(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations, (n, joints)."""
         return self.middle + basis[0] @ x, basis[1] @ x, basis[2] @ x
 
     def columns(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the equations of the parameters, (n, joints, p): of bodies, then of friction joint by joint."""
+        """Return the equations of the parameters, (n, joints, p): those of bodies, then friction joint by joint."""
         y = self.robot.regressor(q, v, a, parameters=self.independent)
         if not self.friction:
             return y
@@ -342,9 +342,9 @@ class _ExcitationSearch:
         return np.concatenate([y, own.reshape(*v.shape, -1)], axis=-1)
 
     def judged(self, y: Array) -> tuple[float, Array]:
-        """Return the criterion, and its derivatives by each entry of the equations.
+        """Return the criterion, and its derivatives with respect to each entry of the equations.
 
-        An eigenvalue of the normal matrix N changes with it by u^T dN u, u being its vector.
+        An eigenvalue of the normal matrix N with the eigenvector u changes by u^T dN u.
         """
         tall = y.reshape(-1, y.shape[-1])
         squares, u = np.linalg.eigh(tall.T @ tall)
@@ -370,7 +370,7 @@ class _ExcitationSearch:
         return SlopeProgram(name, law, lengths, "qva", can_compile(self.robot), self.robot.cpu)
 
     def _pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
-        """Return the derivatives of a number by the motion, from those by its equations."""
+        """Return the derivatives with respect to the motion, from those with respect to its equations."""
         own = len(self.independent)
         flat = slope[..., :own].reshape(len(q), -1)
         found = np.split(self._regressor.gradient({"q": q, "v": v, "a": a}, flat), 3, axis=-1)
@@ -395,7 +395,7 @@ class _ExcitationSearch:
         return np.concatenate(found, axis=-1)
 
     def _excess_pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
-        """Return the derivatives of a number by the motion, from those by the excess over the limits."""
+        """Return the derivatives with respect to the motion, from those with respect to the excess over the limits."""
         limits, n = self.limits, self.robot.nv
         span = limits.upper - limits.lower
         above, below, fast, hard, rest = np.split(slope, [n, 2 * n, 3 * n, 4 * n], axis=-1)
@@ -429,7 +429,7 @@ def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, 
 
 
 def _within(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
-    """Return the motion, made smaller if necessary to keep all limits at all samples of the result."""
+    """Return the motion, shrunk if necessary to stay within all limits at all samples of the result."""
     _, basis = _dense(form, duration, count, rate)
 
     def keeps(share: float) -> bool:

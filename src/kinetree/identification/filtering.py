@@ -1,9 +1,9 @@
 """From samples to motions without noise: frequencies chosen from the spectrum, zero-phase filters, derivatives.
 
-Two filters do the work (Gautier's scheme).  The first removes noise from positions and velocities, well above the
+Two filters are used (Gautier's scheme).  The first removes noise from positions and velocities, well above the
 frequencies of the motion, so that their derivatives are usable.  The second is applied to both sides of the equation,
-to the columns of the regressor and the joint forces, and so does not change the solution; after it only as many samples
-are kept as its bandwidth allows, so that their noise is independent again.
+to the columns of the regressor and the joint forces, and so does not change the solution; after this filter, only as
+many samples are kept as its bandwidth allows, so that their noise is independent again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Band:
     Attributes
     ----------
     motion : float
-        The highest frequency of the motion that stands out of the noise.
+        The highest frequency of the motion that is distinguishable from the noise.
     cutoff : float
-        Of the filter of positions, velocities and measured accelerations.
+        Cutoff of the filter of positions, velocities and measured accelerations.
     both_sides : float
-        Of the filter of both sides of the equation.
+        Cutoff of the filter applied to both sides of the equation.
     sampling : float
-        Of the data.
+        Sampling frequency of the data.
     """
 
     motion: float
@@ -48,7 +48,7 @@ class Band:
 
     @property
     def factor(self) -> int:
-        """The decimation after the second filter: one of this many samples is kept."""
+        """The decimation factor after the second filter: one of this many samples is kept."""
         return max(1, int(self.sampling / (2.0 * self.both_sides)))
 
 
@@ -62,15 +62,16 @@ class Spectrum:
     def highest_of_motion(self) -> float:
         """Return the highest frequency at which joints move, 0 if none does.
 
-        Upwards from where they move most, the spectrum of the accelerations falls until the noise takes over, whose
-        derivative makes it rise: the valley between is the end of the motion.  Motions of several frequencies, such as
-        sums of sines, have valleys between their lines, too: the search begins at the last line that stands out.
+        Above the frequency of the largest motion, the spectrum of the accelerations falls until noise, amplified by
+        differentiation, makes it rise again: the motion ends at the minimum in between. Motions with several
+        frequencies, such as sums of sines, also have minima between their lines, so the search begins at the last
+        distinct line.
         """
         totals = np.sum(self.power, axis=0)
         moving = totals > tuned.LEAST_MOTION**2 * np.max(totals)
         if not moving.any() or np.max(totals) <= 0.0:
             return 0.0
-        return self._valley(np.mean(self.power[:, moving] / totals[moving], axis=1))  # joints differ by chance alone
+        return self._valley(np.mean(self.power[:, moving] / totals[moving], axis=1))  # joints differ only by chance
 
     def _valley(self, power: Array) -> float:
         cumulated = np.cumsum(power)
@@ -91,7 +92,7 @@ class Spectrum:
 def _last_line(frequency: Array, speeds: Array, accelerations: Array) -> int:
     """Return the last part of a spectrum that is clearly motion: much power, and less within the next octave.
 
-    Strong noise has much power as well, but over many octaves; what ends it at half the sampling frequency is left out.
+    Strong noise also has much power, but over many octaves; the drop at half the sampling frequency is ignored.
     """
     padded = np.pad(accelerations, (0, tuned.PER_OCTAVE), mode="edge")
     behind = np.lib.stride_tricks.sliding_window_view(padded, tuned.PER_OCTAVE + 1).min(axis=-1)
@@ -123,7 +124,7 @@ def choose_band(
     pieces : sequence of Piece
     robot : Robot
     cutoff, both_sides : float, optional
-        In Hz; chosen from the spectrum when left out.
+        Frequencies in Hz; by default, they are chosen from the spectrum.
     """
     rate = 1.0 / pieces[0].step
     highest, nyquist = spectrum(pieces, robot).highest_of_motion(), 0.5 * rate
@@ -134,7 +135,7 @@ def choose_band(
             raise OptionError(
                 f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}"
             )
-    few = tuned.LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few samples are kept
+    few = tuned.LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few are kept
     first = cutoff or min(max(tuned.MOTION_FILTER * highest, few), 0.8 * nyquist)
     second = both_sides or min(max(tuned.BOTH_SIDES * highest, few), first, 0.5 * nyquist)
     return Band(highest, first, second, rate)
@@ -151,11 +152,11 @@ class FilteredMotion:
     tau: Array
     wrenches: dict[str, Array]
     speed_noise: Array
-    """Standard deviation of what is left of the noise of the velocities."""
+    """Standard deviation of the remaining noise of the velocities."""
 
 
 def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
-    """Remove noise from a motion and differentiate it; forces stay as they were measured.
+    """Remove noise from a motion and differentiate it; forces are kept as measured.
 
     Parameters
     ----------
@@ -178,14 +179,15 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
 def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> float:
     """Return by how many seconds measured velocities lag behind the positions; 0 if no lag is clear.
 
-    Robots filter velocities before they tell them.  Behind reversals friction then has the wrong sign for as long, and
-    comes out too small.  Of a lag the difference of both velocities is the lag times the acceleration.
+    Robots filter velocities before they report them. After reversals, friction then has the wrong sign for the duration
+    of the lag, and is underestimated. The difference between reported and true velocities is the lag times the
+    acceleration.
 
     Parameters
     ----------
     pieces : sequence of Piece
     band : Band
-        Of the motion's filter.
+        Band of the motion's filter.
     robot : Robot
     """
     if any(piece.v is None for piece in pieces):
@@ -194,7 +196,7 @@ def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> floa
     for piece in pieces:
         at = replace(band, sampling=1.0 / piece.step)
         seen, own = filtered(piece, at, robot), filtered(replace(piece, v=None, a=None), at, robot)
-        inside = slice(len(piece) // 20, len(piece) - len(piece) // 20)  # derivatives are poor at the ends
+        inside = slice(len(piece) // 20, len(piece) - len(piece) // 20)  # derivatives are inaccurate at the ends
         told.append(seen.v[inside])
         derived.append(own.v[inside])
         slopes.append(own.a[inside])
@@ -220,8 +222,8 @@ def without_lag(piece: Piece, lag: float) -> Piece:
 def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> Array:
     """Return the standard deviation of the velocities' noise after the filter.
 
-    White noise of measured velocities is passed up to the cutoff; that of positions is multiplied with the angular
-    frequency by the derivative, so that far less of it is left than of the same noise in velocities.
+    White noise of measured velocities passes up to the cutoff; noise of positions is multiplied by the angular
+    frequency when it is differentiated, so far less of it remains than of the same noise in velocities.
     """
     passed = np.sqrt(band.cutoff / (0.5 * band.sampling))
     if piece.v is not None:
@@ -232,7 +234,7 @@ def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> 
 
 
 class SingleCoordinates:
-    """Joints with one coordinate each, of which the filters need only the number."""
+    """A stand-in for a robot whose joints have one coordinate each; the filters need only their number."""
 
     def __init__(self, count: int) -> None:
         self.nq = self.nv = count
@@ -247,7 +249,7 @@ def _derivative(x: Array, step: float) -> Array:
 
 
 def _rates(q: Array, step: float, robot: Robot) -> Array:
-    """Return velocities from positions, by the robot's differences where coordinates' rates are not velocities."""
+    """Return velocities from positions, with the robot's differences if rates of coordinates are not velocities."""
     if robot.nq == robot.nv and all(j.kind.q_units == j.kind.v_units for j in robot.model.joints):
         return _derivative(q, step)
     ahead, behind = np.concatenate([q[1:], q[-1:]]), np.concatenate([q[:1], q[:-1]])
@@ -291,11 +293,11 @@ class Decimation:
     Attributes
     ----------
     weights : ndarray (2 half + 1,)
-        Of the samples around the one that is kept; their sum is one.
+        Weights of the samples around the one that is kept; their sum is one.
     factor : int
-        How far it is moved.
+        Number of samples by which the window moves.
     count : int
-        Samples that go in.
+        Number of input samples.
     """
 
     weights: Array
@@ -324,9 +326,9 @@ class Decimation:
         Parameters
         ----------
         x : ndarray (n, ...)
-            Samples from the first one on that the window around center ``first`` needs.
+            Samples, starting with the first one that the window around center ``first`` needs.
         first, last : int
-            Which of the centers are wanted.
+            Range of centers.
         """
         centers = self.centers[first:last]
         if not len(centers):

@@ -1,8 +1,8 @@
-"""Forces that disagree: sensors and drives whose scale is off by some percent.
+"""Inconsistent forces: sensors and drives whose scale is off by a few percent.
 
-Every joint that carries a body feels its mass.  If a joint's force shows more or less of what its bodies need than the
-forces of all others imply, its scale is wrong: a badly calibrated sensor, or the wrong torque constant of a motor.
-Forces that are all wrong by the same factor cannot be distinguished from other masses.
+The mass of a body affects every joint that carries it. If the force of a joint is larger or smaller than the forces of
+all other joints imply, its scale is wrong: a badly calibrated sensor, or the wrong torque constant of a motor. Forces
+that are all wrong by the same factor cannot be distinguished from other masses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
     ----------
     robot : Robot
     model_with : callable
-        Makes the equations for given gains.
+        A function that makes the equations for given gains.
     """
     if robot.loops is not None or len(motors(robot)) < 2:
         raise OptionError("gains='auto' compares the forces of several joints of a robot without loops: give numbers")
@@ -50,8 +50,8 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
 def disagreeing(model: ChosenModel) -> dict[int, float]:
     """Return the motors whose forces are too large or small, and by what share: as few as explain the data.
 
-    One after the other, that first with which all rows together are predicted best; each must lower their errors
-    clearly, and be different from what it was beyond doubt.
+    Motors are corrected one after the other, beginning with the one that improves the prediction of all rows most. Each
+    correction must clearly lower the errors and differ significantly from one.
     """
     prepared = model.columns.prepared
     driven = motors(prepared.robot)
@@ -77,7 +77,7 @@ def disagreeing(model: ChosenModel) -> dict[int, float]:
 
 
 def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
-    """Return a warning for forces that disagree."""
+    """Return a warning about inconsistent forces."""
     if not wrong:
         return []
     listed = ", ".join(f"that of {robot.v_names[k]} {100 * abs(x):.2g} % too {'much' if x > 0.0 else 'little'}"
@@ -89,7 +89,7 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
 
 
 def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
-    """Return the data with one more column per joint, the best fit of its bodies' forces; and the old count."""
+    """Return the data with one more column per joint, the best fit of its bodies' forces, and the previous count."""
     equations, groups = model.columns.equations(), len(model.columns.groups)
     x, _ = Folds.of(equations).fit
     load = equations.y[..., :groups] @ x[:groups]

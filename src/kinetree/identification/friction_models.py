@@ -1,8 +1,8 @@
-"""Friction models: functions of a joint's motion, in whose coefficients the joint force is linear.
+"""Friction models: functions of a joint's motion; the joint force is linear in their coefficients.
 
-Velocities are noisy around zero, where the sign of Coulomb friction would be meaningless.  So within the noise it is a
-straight line through zero, where the joint reverses; and samples at which a joint rests, when its friction can be
-anything up to the breakaway force, do not count.
+Velocities are noisy around zero, where the sign of Coulomb friction would be meaningless.  So within the noise, Coulomb
+friction is a straight line through zero if the joint reverses. Samples at which a joint is at rest are not used, since
+its friction can then have any value up to the breakaway force.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..spatial.arrays import Array
 from . import tuned
 
 Function = Callable[[Array, Array, float, float], Array]
-"""Of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""
+"""A function of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class FrictionModel:
     ----------
     name : str
     terms : mapping from str to function
-        What each of its parameters is multiplied with.
+        The function that each of its parameters is multiplied by.
     shape : str
-        What the number is that its functions depend on; empty if they depend on none.
+        Description of the number that its functions depend on; empty if they depend on none.
     shapes : tuple of float
-        Values of that number to begin the search from.
+        Values of that number from which the search begins.
     """
 
     name: str
@@ -51,15 +51,15 @@ def viscous(q: Array, v: Array, noise: float, shape: float) -> Array:
 def following(v: Array, step: float, time: float) -> Array:
     """Return the velocities of a damper that follows its joint with a time constant, in series with a spring (Maxwell).
 
-    At the beginning it has the joint's.
+    At the beginning, the damper has the velocity of the joint.
 
     Parameters
     ----------
     v : ndarray (n,)
     step : float
-        Between samples, from each of which velocities go straight to the next.
+        Time between samples; velocities are interpolated linearly.
     time : float
-        In which 63 % of a change are followed.
+        Time constant, after which 63 % of a change is followed.
     """
     left = np.exp(-step / time)
     bent = time / step * (1.0 - left)
@@ -68,15 +68,15 @@ def following(v: Array, step: float, time: float) -> Array:
 
 
 def offset(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return one: an offset, as of a sensor that shows a force at rest."""
+    """Return ones: a constant offset, such as that of a sensor that shows a force at rest."""
     return np.ones_like(v)
 
 
 def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
     """Return the sign of the velocity, a straight line within its noise.
 
-    Where a joint slows down and goes on the same way, and nothing but noise says that it turned back meanwhile,
-    friction keeps its sign, as Dahl's does: motions that are repeated end to end do so at every seam.
+    If a joint slows down and then continues in the same direction, and only noise suggests that it reversed in between,
+    friction keeps its sign, as in Dahl's model. This happens at every seam of motions that are repeated end to end.
     """
     width = tuned.NOISE * noise
     if not width > 0.0:
@@ -93,8 +93,8 @@ def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
 def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
     """Return Coulomb friction that builds up over some travel after a reversal (Dahl's model).
 
-    Over the travel s since the reversal it goes as ``sign - (sign - start) exp(-s / shape)``.  Elastic gears, bearings
-    and the bristles between two surfaces do so.
+    With the travel s since the reversal it is ``sign - (sign - start) exp(-s / shape)``. Elastic gears, bearings and
+    the asperities of two surfaces behave in this way.
     """
     steps = np.diff(q)
     travel = np.concatenate([[0.0], np.cumsum(np.abs(steps))])
@@ -115,7 +115,7 @@ def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
 
 
 def stribeck(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return the increase of Coulomb friction at low speed: it fades with the square of the speed over ``shape``."""
+    """Return the increase of Coulomb friction at low speed, which fades with the square of the speed over ``shape``."""
     return coulomb(q, v, noise, shape) * np.exp(-((v / shape) ** 2))
 
 
@@ -143,8 +143,8 @@ MODELS = {
 
 
 SIGN_OF_STEPS = FrictionModel("coulomb", MODELS["presliding"].terms)
-"""Coulomb friction whose sign is that of steps of the position, where these tell reversals better than velocities do:
-presliding over a way that is too short to be seen, which the model is given as its shape."""
+"""Coulomb friction whose sign comes from position steps, used if these show reversals better than velocities do. It is
+presliding over a travel, given as its shape, that is too short to be seen."""
 
 
 def friction_model(name: str) -> FrictionModel:
@@ -156,7 +156,7 @@ def friction_model(name: str) -> FrictionModel:
 
 
 def resting(v: Array, noise: Array, window: int) -> Array:
-    """Return at which samples a joint rests throughout a window around them.
+    """Return the samples at which a joint is at rest throughout a window around them.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def resting(v: Array, noise: Array, window: int) -> Array:
     noise : ndarray (nv,)
         Standard deviation of the noise of the velocities.
     window : int
-        Samples on each side.
+        Number of samples on each side.
     """
     slow = np.abs(v) <= tuned.NOISE * noise
     counts = np.concatenate([np.zeros((1, v.shape[1]), dtype=int), np.cumsum(slow, axis=0)])

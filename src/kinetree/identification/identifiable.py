@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 OF_INERTIA = (*OF_BODIES, "rotor_inertia")
-"""What bodies and rotors have."""
+"""Parameters of bodies and rotors."""
 
 
 def is_inertial(name: str) -> bool:
@@ -84,7 +84,7 @@ class ParameterGroups:
         Parameters
         ----------
         names : sequence of str
-            Of the columns: all that are independent here, and perhaps others.
+            Names of the columns: all that are independent here, and possibly others.
         """
         more = [name for name in names if name not in self.independent]
         matrix = np.zeros((len(names), len(self.parameters) + len(more)))
@@ -108,14 +108,14 @@ class ParameterGroups:
 
 
 class Structure:
-    """Which parameters of a robot act together, whatever its motion; found once, when needed.
+    """Which parameters of a robot act together in every motion; computed once, on first use.
 
     Parameters
     ----------
     robot : Robot
     configurations : ndarray (n, nq), optional
-        Closed ones of a mechanism, on the branch of the motion that is meant: another one, such as a parallelogram's
-        that is folded over, has other groups.
+        For a mechanism, closed configurations on the branch of the motion: other branches, such as the crossed form of
+        a parallelogram, have other groups.
     """
 
     def __init__(self, robot: Robot, configurations: Array | None = None) -> None:
@@ -123,7 +123,7 @@ class Structure:
 
     @cached_property
     def base(self) -> BaseParameters:
-        """The base parameters of the robot, friction included; effects too small for any data are ignored."""
+        """The base parameters of the robot, friction included; effects too small to measure are ignored."""
         near = None
         if self.robot.loops is not None and self.configurations is not None:
             count = len(self.configurations)

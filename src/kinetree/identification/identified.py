@@ -35,9 +35,9 @@ class Comparison:
     ----------
     names : tuple of str
     values, deviations : ndarray
-        What was found.
+        Identified values and their standard deviations.
     others : ndarray
-        The other robot's.
+        Values of the other robot.
     units : tuple of str
     """
 
@@ -69,11 +69,11 @@ class Identified(ExplainsArguments):
     Attributes
     ----------
     robot : Robot
-        With the parameters that were found.
+        The robot with the identified parameters.
     names : tuple of str
         The combinations of parameters that joint forces depend on, written as sums, then friction.
     values, deviations : ndarray
-        Of these, with standard deviations.
+        Values of these combinations, and their standard deviations.
     units : tuple of str
     row_names : tuple of str
         The joints whose forces are predicted.
@@ -82,9 +82,9 @@ class Identified(ExplainsArguments):
     condition : float
         Condition number of the equations, in units of the noise and with columns of equal size.
     untold : tuple of str
-        Parameters that this motion does not tell at all, which therefore are as they were.
+        Parameters that this motion does not determine at all, and which therefore keep their values.
     physical : bool
-        Whether all bodies are possible and no friction is negative.
+        Whether all bodies are physically possible and no friction is negative.
     noise : ndarray
         Standard deviation of the residuals, per joint.
     band : Band
@@ -92,11 +92,11 @@ class Identified(ExplainsArguments):
     friction : mapping from str to Friction
         The model of each joint's friction.
     springs : mapping from str to float
-        Joints whose stiffness was identified, and where their springs rest.
+        Joints whose stiffness was identified, and the rest positions of their springs.
     notes : tuple of str
-        What was done to the data and decided on the way.
+        How the data were processed, and which decisions were made.
     warned : tuple of str
-        All warnings about these data and this fit; reports have them, too.
+        All warnings about these data and this fit; they are also in reports.
     """
 
     robot: Robot
@@ -115,20 +115,20 @@ class Identified(ExplainsArguments):
     springs: Mapping[str, float]
     notes: tuple[str, ...]
     given: Robot
-    """The robot as it was."""
+    """The original robot."""
     equations: MeasuredEquations
     """The equations of the fit."""
     known: Mapping[str, float]
-    """Parameters that were held."""
+    """Parameters that were held fixed."""
     solution: Mapping[str, float]
-    """Every parameter that was fitted, of bodies and of joints."""
+    """All parameters of bodies and joints that were fitted."""
     matrix: Array
-    """What the combinations are, as numbers: ``matrix @ [values of parameters]`` are ``values``."""
+    """The combinations as a matrix: ``matrix @ [values of parameters]`` equals ``values``."""
     parameters: tuple[str, ...]
     """The parameters that the columns of the matrix belong to."""
     columns: tuple[str, ...]
-    """One parameter of each combination, which the others are grouped into: ``regressor(..., parameters=columns)``
-    times ``values`` are the joint forces."""
+    """One parameter of each combination, into which the others are grouped: ``regressor(..., parameters=columns)``
+    times ``values`` gives the joint forces."""
     contacts: tuple[str, ...] = ()
     gains: Array | None = None
     warned: tuple[str, ...] = ()
@@ -160,7 +160,8 @@ class Identified(ExplainsArguments):
         Parameters
         ----------
         robot : Robot
-            With the same bodies and joints; what it has no parameter for, such as a spring, is zero there.
+            A robot with the same bodies and joints; parameters that it does not have, such as the stiffness of a
+            spring, count as zero.
         """
         table = robot.parameters()
         own = set(table.names)
@@ -198,12 +199,12 @@ class Identified(ExplainsArguments):
     def errors(self, data: Data | None = None) -> Array:
         """Return relative errors of predicted joint forces, (nv,): the size of the error over that of the force.
 
-        Both are filtered as in the fit; 0.05 is 5 %.
+        Forces and errors are filtered as in the fit; 0.05 is 5 %.
 
         Parameters
         ----------
         data : Measured, path, or several of them, optional
-            That were held out of the fit; those of the fit when left out, ``training_errors``.
+            Data that were held out of the fit; by default those of the fit, which gives ``training_errors``.
         """
         if data is None:
             return self.training_errors
@@ -213,19 +214,20 @@ class Identified(ExplainsArguments):
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
         """Write the robot, as ``.yaml`` (everything), ``.xml`` (MJCF) or ``.urdf`` (both without offsets).
 
-        URDF has no rotor inertias and springs: they are attributes that only kinetree reads.
+        URDF has no rotor inertias and springs; they are written as attributes that only kinetree reads.
 
         Parameters
         ----------
         path : path-like
         original : path-like, optional
-            The URDF file that the robot was loaded from: all but inertias, friction, springs and rotors stays as it is.
+            The URDF file that the robot was loaded from: everything except inertias, friction, springs and rotors is
+            kept as it is.
 
         Warns
         -----
         IdentificationWarning
-            Where friction was identified that the file does not hold: Stribeck's, and how friction builds up, over a
-            way (presliding) or in time, are in ``.yaml`` files alone.
+            If friction was identified that the file format cannot express: Stribeck friction, and friction that builds
+            up over a travel (presliding) or over time, can be written only to ``.yaml`` files.
         """
         if not self.physical:
             raise UnsupportedError(
@@ -254,9 +256,9 @@ class Identified(ExplainsArguments):
         Parameters
         ----------
         folder : path-like
-            Made if missing.
+            Created if it does not exist.
         held_out : Measured, path, or several of them, optional
-            Data that were not used in the fit, to show the errors on.
+            Data that were not used in the fit, for which errors are shown.
         format : {"html", "markdown"}
         """
         return report.write(self, Path(folder), held_out, format)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 CURRENT = "current"
-"""What tables call motor currents."""
+"""Names of motor currents in tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,25 +42,25 @@ class Measured(ExplainsArguments):
     Parameters
     ----------
     t : array_like, shape (n,)
-        Times in seconds, each later than the one before; they need not be evenly spaced.  A row that is the one before
-        once more, time and all, is left out, with a warning.
+        Increasing times in seconds; they need not be evenly spaced. A row that repeats the previous one, including its
+        time, is left out with a warning.
     q : array_like, shape (n, nq)
-        Positions.  Of a mechanism with closed loops those of the independent joints may do: the others follow.
+        Positions. For a mechanism with closed loops, the independent joints are sufficient: the others follow.
     tau : array_like, shape (n, nv) or (n, motors)
-        Joint forces; for a floating base, or where joints have no motor, those of the motors may do.
+        Joint forces; for a floating base, or if some joints have no motor, those of the motors are sufficient.
     v, a : array_like, shape (n, nv), optional
-        Velocities and accelerations, where they were measured; else they come from the positions.
+        Velocities and accelerations, if they were measured; otherwise they are computed from the positions.
     wrenches : mapping from frame to array_like, shape (n, 6) or (n, 3), optional
-        What acts on the robot from outside, such as at the feet: moment and force, or force alone, at the frame's
-        origin in world axes.
+        External wrenches on the robot, for example at the feet: moment and force, or force alone, at the frame's origin
+        in world axes.
     name : str
-        What to call the data in messages and reports.
+        Name of the data in messages and reports.
     currents : bool
-        Whether ``tau`` holds motor currents, in A: :func:`identify` then needs ``gains``.
+        Whether ``tau`` contains motor currents in A, in which case :func:`identify` needs ``gains``.
     remark : str
-        What was understood when the data were read, by which rule.
+        How the columns of the file were interpreted, and by which rule.
     named : bool
-        Whether columns were named for joints, so that there is no doubt which they are.
+        Whether columns were named for joints, so that their meaning is certain.
 
     Examples
     --------
@@ -125,14 +125,15 @@ class Measured(ExplainsArguments):
 
         Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
         ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  ``.npz`` and
-        ``.mat`` files have arrays ``t``, ``q``, ``tau``, ...  Names of other programs are understood where they leave
-        no doubt, and ``remark`` says as what; so are currents (``current_elbow``, ``i_elbow``) in the place of forces.
+        ``.mat`` files have arrays ``t``, ``q``, ``tau``, ... Names that other programs use are accepted if they are
+        unambiguous, and ``remark`` says how they were interpreted. Currents (``current_elbow``, ``i_elbow``) are
+        accepted in place of forces.
 
         Parameters
         ----------
         path : path-like
         robot : Robot
-            Whose joints the columns are named for.
+            The robot whose joints the columns are named for.
         """
         path = Path(path)
         source, currents = _open(path, robot)
@@ -162,7 +163,7 @@ class Measured(ExplainsArguments):
         Parameters
         ----------
         share : float
-            Of the first part, between 0 and 1.
+            Share of the first part, between 0 and 1.
         """
         if not 0.0 < share < 1.0:
             raise OptionError(f"share must be between 0 and 1, not {share!r}")
@@ -188,11 +189,11 @@ def replace_arrays(data: Measured, change: Any) -> Measured:
 
 
 Data = Measured | str | os.PathLike | Sequence[Any]
-"""What can be identified from: measurements, a file of them, or several of either."""
+"""The data that identification accepts: measurements, a file with measurements, or several of either."""
 
 
 def as_measured(data: Data, robot: Robot) -> list[Measured]:
-    """Return data, read from a file if it is one, after checking that everything fits the robot."""
+    """Return data, read from a file if necessary, after checking that they fit the robot."""
     if isinstance(data, Measured):
         found = [data]
     elif isinstance(data, str | os.PathLike):
@@ -211,9 +212,9 @@ def motors(robot: Robot) -> list[int]:
 
 
 def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
-    """Open a table: of all joints, with forces of the motors, or with positions of the independent joints.
+    """Open a table of all joints, one with the forces of the motors, or one with positions of the independent joints.
 
-    Tell also whether it has currents in the place of forces.
+    Also return whether it has currents instead of forces.
     """
     driven = [robot.v_names[k] for k in motors(robot)]
     every = list(robot.v_names)
@@ -268,7 +269,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
 
 
 def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[int]) -> None:
-    """Warn for which joints columns without names are used, if they might be the motors' instead."""
+    """Warn about how unnamed columns are assigned to joints, if they might belong to the motors instead."""
     if data.named or robot.loops is None or data.q.shape[1] == robot.nq:
         return
     taken, motors = robot.independent(), [robot.v_names[k] for k in driven]

@@ -1,7 +1,7 @@
-"""The choice of friction models, rotors and springs: what best predicts data that was not used to fit it.
+"""The choice of friction models, rotors and springs: those that best predict data that were not used in the fit.
 
-The data are cut into a few parts; each is predicted by a fit to the others.  A more complex model must do better there
-by a clear margin, or the simpler one stays.
+The data are divided into a few parts; each is predicted by a fit to the others. A more complex model is chosen only if
+it predicts better by a clear margin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
 
 KINDS = ("presliding", "stribeck")
-"""Of friction that joints may have beside Coulomb's, where nobody says."""
+"""Kinds of friction, besides Coulomb friction, that are tried if none is given."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Friction:
     ----------
     model : FrictionModel
     shape : float
-        What the model says.
+        Shape parameter of the model.
     time : float
-        In which viscous friction follows the velocity, in seconds; zero for at once.
+        Time constant with which viscous friction follows the velocity, in seconds; zero if it follows at once.
     """
 
     model: FrictionModel
@@ -59,13 +59,13 @@ class Columns:
     groups : sequence of str
         Independent columns of bodies and rotors.
     friction : mapping from int to Friction
-        Of the degrees of freedom that have any.
+        Friction of the degrees of freedom that have any.
     fixed : set of str
-        Parameters of friction that have no column: they are known, or act only together with others.
+        Parameters of friction without a column, because they are known or act only together with others.
     force : ndarray (n, r)
-        What is to be explained: forces without those of known parameters.
+        The forces to be explained: measured forces less those of known parameters.
     springs : mapping from int to float
-        Where the springs rest of those degrees of freedom whose stiffness is fitted.
+        Rest positions of the springs whose stiffness is fitted, by degree of freedom.
     """
 
     prepared: Prepared
@@ -102,15 +102,15 @@ class Columns:
 def choose_rubbing(
     columns: Columns, begin: Mapping[int, Friction], wanted: Mapping[int, str], row_of: Mapping[int, int]
 ) -> None:
-    """Choose friction in place: models and shapes, and times; each again with the other.
+    """Choose friction in place: alternately models with shapes, and time constants.
 
     Parameters
     ----------
     columns : Columns
     begin : mapping from int to Friction
-        The simplest friction of each degree of freedom; that of those which do not move stays.
+        The simplest friction of each degree of freedom; joints that do not move keep theirs.
     wanted, row_of
-        As :func:`choose_friction` takes them.
+        See :func:`choose_friction`.
     """
     columns.friction = dict(begin)
     for _ in range(tuned.CHOICE_ROUNDS if wanted else 0):
@@ -127,13 +127,13 @@ def choose_rubbing(
 def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> None:
     """Choose models and shapes of friction, in place.
 
-    Of the kinds that are open to a joint, that is taken which predicts best what the fit did not see, if it does so
-    clearly better than the one to begin with.
+    For each joint, the kind is chosen that best predicts data outside of the fit, if it is clearly better than the
+    initial one.
 
     Parameters
     ----------
     columns : Columns
-        With a model for every joint to begin with.
+        Columns with an initial model for every joint.
     wanted : mapping from int to str
         Name of the model of each degree of freedom, or ``"auto"``.
     row_of : mapping from int to int
@@ -170,7 +170,7 @@ def _take_back(
 ) -> None:  # fmt: skip
     """Undo, in place, choices that no longer help, given what was chosen for the other joints.
 
-    Each kind was judged with all joints of that kind, and what one of them has may be another's gain.
+    Each kind was tried with all joints of that kind, so the improvement may be due to only some of them.
     """
     while fancy := [joint for joint in open_to if joint in chosen]:
         ratio = Folds.of(columns.equations(simple | chosen)).errors / before
@@ -199,8 +199,8 @@ def _is_there(
 ) -> bool:  # fmt: skip
     """Return whether Stribeck friction is significant; True for all other kinds.
 
-    It must be more at low speed, not less, fade well within the speeds of the motion and beyond their noise, and leave
-    less in all data.
+    Friction must be larger at low speed, not smaller; the additional part must fade well within the speeds of the
+    motion but above their noise, and it must reduce the residuals of all data.
     """
     own = friction[joint]
     if own.model.name != "stribeck":
@@ -227,7 +227,7 @@ def _best(
 ) -> Friction:
     """Return a joint's friction with the shape parameter that leaves the smallest error, all others unchanged.
 
-    It is looked for from a tenth of the least of some values to ten times the largest.
+    The search goes from a tenth of the smallest initial value to ten times the largest.
     """
     own = friction[joint]
     others = {k: f for k, f in friction.items() if k != joint}
@@ -254,7 +254,7 @@ def _best(
     values = np.array([unexplained(shape) for shape in shapes])
     k = int(np.argmin(values))
     best = float(shapes[k])
-    if 0 < k < len(shapes) - 1:  # the lowest point of a parabola through three
+    if 0 < k < len(shapes) - 1:  # the minimum of a parabola through three points
         a, b, c = values[k - 1 : k + 2]
         away = 0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0
         best *= float((shapes[1] / shapes[0]) ** away)
@@ -266,17 +266,18 @@ def _weighted(y: Array, weight: Array) -> Array:
 
 
 def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Mapping[int, int]) -> None:
-    """Give springs to joints that are pulled back in proportion to their displacement, as by cables and hoses.
+    """Give springs to joints that are pulled back in proportion to their displacement, for example by cables and hoses.
 
-    One joint after the other, that first whose error falls most; its stiffness must be positive beyond doubt, and the
-    error of its row fall clearly while those of all rows together do not grow.
+    Joints are tried one after the other, beginning with the one whose error decreases most. The stiffness must be
+    significantly positive, and the error of the joint's row must clearly decrease while those of all rows together do
+    not increase.
 
     Parameters
     ----------
     columns : Columns
-        Its springs are chosen in place.
+        Columns whose springs are chosen in place.
     candidates : mapping from int to float
-        Degrees of freedom that may have a spring, and where it would rest.
+        Degrees of freedom that may have a spring, and its rest position.
     row_of : mapping from int to int
         In which row each degree of freedom is.
     """
@@ -305,17 +306,17 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
 
 
 def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, int]) -> None:
-    """Let viscous friction follow velocities with a time constant where that predicts clearly better; in place.
+    """Let viscous friction follow velocities with a time constant if that clearly predicts better; in place.
 
-    Grease, seals and hoses give way before they resist.  Where nobody tells, a negative inertia does what they do.
-    As with springs, one joint after the other, that first whose error falls most; its damping must be positive beyond
-    doubt.
+    Grease, seals and hoses yield before they resist. If this is not modeled, a negative inertia takes its place in the
+    fit. As with springs, joints are tried one after the other, beginning with the one whose error decreases most; the
+    damping must be significantly positive.
 
     Parameters
     ----------
     columns : Columns
     joints : sequence of int
-        Degrees of freedom that are open to it.
+        Degrees of freedom to be tried.
     row_of : mapping from int to int
         In which row each degree of freedom is.
     """
@@ -338,14 +339,15 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
             return
         best = max(judged, key=judged.__getitem__)
         columns.friction[best] = slower.pop(best)
-        slower = {k: own for k, own in slower.items() if k in judged}  # what does no good alone does none beside it
+        slower = {k: own for k, own in slower.items() if k in judged}  # useless alone, useless in combination
 
 
 def _gain(without: Folds, tried: Folds, row: int) -> float | None:
     """Return the relative improvement of a joint's prediction by the last column; None if it is not significant.
 
-    All joints together must be predicted no worse, the last column be surely positive, and the fit to all data leave
-    less, too: of a short motion its parts may tell so little that any column helps to predict one from the others.
+    The prediction of all joints together must not become worse, the coefficient of the last column must be
+    significantly positive, and the residuals of a fit to all data must also decrease: parts of a short motion may
+    contain so little information that any column helps to predict one from the others.
     """
     ratio = tried.errors / without.errors
     clear = ratio[row] < 1.0 - tuned.CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > tuned.SURE
@@ -368,20 +370,20 @@ def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The model that is fitted, and why it was chosen.
+    """The model that is fitted, with the reasons for choosing it.
 
     Attributes
     ----------
     columns : Columns
-        Of groups of parameters.
+        Columns of groups of parameters.
     groups : ParameterGroups
-        Of all that is unknown, in the order of the columns.
+        Groups of all unknown parameters, in the order of the columns.
     held : mapping from str to float
-        All that are known.
+        All known parameters.
     springs : mapping from int to float
-        Where the springs rest whose stiffness is unknown, with a column of their own or not.
+        Rest positions of the springs whose stiffness is unknown, with or without a separate column.
     notes : tuple of str
-        What was decided, in words.
+        The decisions, in words.
     """
 
     columns: Columns
@@ -400,7 +402,7 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str,
     asked : Unknowns
     rotor_inertia : bool or "auto"
     structure : Structure
-        What acts together in the robot, with the springs that are asked for.
+        The parameters that act together in the robot, including the requested springs.
     """
     robot, values = prepared.robot, asked.file_values
     begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
@@ -431,7 +433,7 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str,
     alone = {k: name for k, name in asked.moving.items() if columns.of_joint(k, begin[k])[0]}
     choose_rubbing(columns, begin, alone, rows)
     choose_springs(columns, asked.perhaps_springs, rows)
-    if columns.springs:  # what springs explain is no friction's any more
+    if columns.springs:  # forces that springs explain are no longer attributed to friction
         choose_rubbing(columns, begin, alone, rows)
     notes = [f"friction of {robot.v_names[k]}: {own.model.name}" + (f", {own.words}" if own.words else "")
              for k, own in columns.friction.items() if k in alone]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A robot's payload, and the force constants of its drives: both from the same motion with a load and without."""
+"""A robot's payload, and the force constants of its drives, from motions with and without a load."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Payload:
     values : ndarray (10,)
         XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
     deviations : ndarray (10,)
-        Standard deviations of these, by the motion with the load and by what the one without it told of the robot; NaN
-        of those that the former tells only together with others, or not at all.
+        Standard deviations, which include the uncertainty of the robot's own parameters; NaN for parameters that the
+        motion with the load determines only together with others, or not at all.
     mass_properties : MassProperties
-        The same as mass, center of mass and inertia; grouped if no body is like that.
+        The same as mass, center of mass and inertia; grouped parameters if no real body has these values.
     errors : ndarray
         Relative errors of the joint forces with the load, per joint.
     """
@@ -65,7 +65,8 @@ class Payload:
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
     """Find a robot's payload by difference: the robot is identified without the load, then the body with it.
 
-    What the motion does not tell of the load stays near a ball of the mass that was found, where that was found.
+    Parameters of the load that the motion does not determine are kept near those of a ball with the identified mass and
+    center of mass.
 
     Parameters
     ----------
@@ -73,9 +74,9 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     free, loaded : Measured, path, or several of them
         Motions without and with the load; they need not be the same.
     body : str
-        What carries it.
+        The body that carries the load.
     **options
-        As of :func:`kinetree.identify`, for both fits.
+        Options of :func:`kinetree.identify`, for both fits.
     """
     before = identify(robot, free, **options)
     names = before.robot.parameters().names
@@ -85,7 +86,7 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     again = {**options, "friction": "none", "rotor_inertia": False, "springs": False, "fixed": held}
     old = mass_properties_to_table(before.robot.body(body).mass_properties)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentificationWarning)  # of a guess
+        warnings.simplefilter("ignore", IdentificationWarning)  # the radius of a guess
         best = identify(before.robot, loaded, **{**again, "consistent": None})
     after = best
     if options.get("consistent", "barrier") is not None:
@@ -103,8 +104,8 @@ def _spread(
 ) -> dict[str, float]:
     """Return the deviations of the load's parameters due to those of the robot, known from the motion without it.
 
-    What is held is off by some dx of covariance C; the load p then takes over A dx as well as B p can, where A and B
-    are columns of the motion with the load: its covariance is G C G^T with G = B^+ A.
+    The fixed parameters have errors dx with covariance C. The load p compensates A dx as well as B p can, where A and B
+    are columns of the motion with the load, so its covariance is G C G^T with G = B^+ A.
     """
     robot = before.given
     prepared = []
@@ -136,32 +137,32 @@ def _ball(values: Array) -> MassProperties | None:
 def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties, body: str) -> Array:
     """Find the factors that convert currents to joint forces, with a known load.
 
-    Without one all that is known are ratios: twice the masses and twice the gains explain the same currents (Gautier
-    and Briot, 2014).
+    Without a known load, only ratios can be determined: twice the masses and twice the gains explain the same currents
+    (Gautier and Briot, 2014).
 
     Parameters
     ----------
     robot : Robot
     free, loaded : Measured, path, or several of them
-        Motions without and with the load, with currents in the place of joint forces.
+        Motions without and with the load, with currents instead of joint forces.
     payload : MassProperties
-        Of the load, in the axes of the body that carries it.
+        Mass properties of the load, in the axes of the body that carries it.
     body : str
 
     Returns
     -------
     ndarray, shape (nv,)
-        For ``gains=``; 1 where there is no motor.
+        Factors for the argument ``gains``; 1 for joints without a motor.
 
     Raises
     ------
     IdentificationError
-        For a load that does not explain the currents, and gains that are not positive.
+        If the load does not explain the currents, or gains are not positive.
 
     Warns
     -----
     IdentificationWarning
-        Where the load explains the currents poorly, or some gain is not told.
+        If the load explains the currents poorly, or some gains cannot be determined.
     """
     own = [f"{robot.body(body).name}.{symbol}" for symbol in OF_BODIES]
     load = mass_properties_to_table(payload)
@@ -207,12 +208,12 @@ def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: fl
     Parameters
     ----------
     names : sequence of str
-        Of the motors.
+        Names of the motors.
     gains, deviations : ndarray
     left : float
-        Share of the load's forces that is not explained.
+        Share of the load's forces that remains unexplained.
     weighs : float
-        What the robot itself weighs with these gains, over what it weighs in the file.
+        Ratio of the robot's weight with these gains to its weight in the file.
     """
     listed = ", ".join(f"{name} {gain:.3g}" for name, gain in zip(names, gains, strict=True))
     if np.all(gains < 0.0):

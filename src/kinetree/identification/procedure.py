@@ -73,62 +73,64 @@ def identify(
     Parameters
     ----------
     robot : Robot
-        Its geometry is taken as known; its masses and inertias are what the result is pulled to where the motion does
-        not tell.  Bodies without mass in a robot that has masses stay so.
+        Its geometry is assumed to be known. Its masses and inertias are used as prior values for parameters that the
+        motion does not determine. If the robot has masses, bodies without mass stay massless.
     data : Measured, path, or several of them
         See :class:`kinetree.Measured`.
     estimator : {"weighted", "ordinary", "reweighted", "didim"}
-        Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that
-        count less.  ``"didim"``: weighted, with the motion of the simulated robot under ``controller`` in place of the
-        measured one, again and again until both fit; noise of positions then does no harm.
+        Least squares with each joint weighted by the noise of its residuals; with equal weights for all rows; or, in
+        addition to the weights of joints, with less weight for outliers. ``"didim"``: weighted, with the motion of the
+        simulated robot under ``controller`` in place of the measured one, repeated until both agree; noise of positions
+        then has no effect.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
-        ``"none"``; or ``"auto"``: Coulomb, or presliding or Stribeck's where that predicts better, and with viscous
-        friction that needs time to follow the velocity where that does.
+        ``"none"``; or ``"auto"``: Coulomb friction, or presliding or Stribeck friction if that predicts better, and
+        viscous friction that follows the velocity with a delay if that predicts better.
     rotor_inertia : bool or "auto"
-        Whether to identify the inertias of rotors; by default where the robot has any, or they predict better.
+        Whether to identify the inertias of rotors; by default if the robot has any, or if they improve predictions.
     springs : bool, "auto" or sequence of str
-        Which joints have springs to identify: all, none, those named; by default those without one in the file that
-        cables or hoses evidently pull back.  Springs of the file hold unless they are named.
+        Joints whose springs are to be identified: all, none, or those named; by default those without a spring in the
+        file that are clearly pulled back by cables or hoses. Springs in the file are kept unless their joints are
+        named.
     consistent : {"barrier", "sdp", "log_cholesky"} or None
-        How to find parameters that bodies can have; None for those that fit best, possible or not.
+        How to find physically possible parameters; None for those that fit best, possible or not.
     pull : {"log_det", "euclidean"}
-        What keeps parameters near the robot's own where the motion does not tell.
+        The distance that keeps parameters near the robot's own values if the motion does not determine them.
     pull_weight : float
-        How strongly.
+        How strongly they are kept near these values.
     fixed : sequence of str
         Parameters that are known: names of ``robot.parameters()``, with ``*`` for any letters, such as ``"link_1.*"``.
     gains : array_like (nv,), mapping from joint to float, or "auto", optional
-        What measured columns of ``tau`` are multiplied with: drive gains that turn currents into joint forces.
-        ``"auto"`` finds those of sensors and drives whose scale clearly disagrees with that of all others.
+        Factors by which measured columns of ``tau`` are multiplied: drive gains that convert currents to joint forces.
+        ``"auto"`` finds those of sensors and drives whose scale is clearly inconsistent with all others.
     cutoff, both_sides : float, optional
-        Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the
-        spectrum when left out.
+        Cutoff frequencies in Hz of the filter of the motion and of the filter applied to both sides of the equation; by
+        default they are chosen from the spectrum.
     contacts : sequence of str
-        Frames that stand on the ground all the time, by forces that were not measured.
+        Frames that stand on the ground all the time and whose contact forces were not measured.
     q_guess : array_like (nq,), optional
-        Of a mechanism of which only the independent joints were measured: a closed configuration near the first one.
+        For a mechanism of which only the independent joints were measured, a closed configuration near the first one.
     instruments : Measured, path, or several of them, optional
-        The same motion at the same times, without the noise of the measured positions: as it was commanded, or as a
-        simulation has it; its forces do not matter.  Then the fit is one by instrumental variables.
+        The same motion at the same times without the noise of the measured positions: as commanded, or as simulated;
+        its forces are not used. The fit then uses instrumental variables.
     controller : Controller, optional
         For ``estimator="didim"``: the controller that drove the robot, with its reference over the times of the data.
 
     Returns
     -------
     Identified
-        With ``robot``, ``names``, ``values``, ``deviations``, ``errors(data)``, ``report(folder)``.
+        The result, with ``robot``, ``names``, ``values``, ``deviations``, ``errors(data)`` and ``report(folder)``.
 
     Raises
     ------
     IdentificationError
-        For data from which nothing can be found.
+        If nothing can be identified from the data.
 
     Warns
     -----
     IdentificationWarning
-        Where the result should not be trusted: forces of the wrong sign or unit, joints that do not move, parameters
-        that the motion does not tell, bodies that cannot be.
+        If the result should not be trusted: forces with the wrong sign or unit, joints that do not move, parameters
+        that the motion does not determine, impossible bodies.
 
     Examples
     --------
@@ -200,7 +202,7 @@ class _ModelChoice:
     contacts: Sequence[str]
     start: Array | None
     structure: Structure | None = None
-    """What acts together, whatever the gains; found once."""
+    """The parameters that act together, which do not depend on the gains; found once."""
 
     def unknowns(self, prepared: Prepared) -> Unknowns:
         """Return the unknowns to be identified."""
@@ -224,19 +226,20 @@ def _about(
 ) -> tuple[bool, list[str]]:
     """Return whether columns or scales of forces are suspicious, and warnings about them.
 
-    Where columns are another's, or of the wrong sign, scales are no news; nor are single ones where all are off.
+    If columns are exchanged or have the wrong sign, scales are not reported; nor are single scales if all forces are
+    off.
 
     Parameters
     ----------
     model : ChosenModel
     equations, fit
-        Of it.
+        Equations and fit of the model.
     known : ndarray
-        The groups of inertial parameters of the robot as it is.
+        The groups of inertial parameters of the original robot.
     odd_units : bool
-        Whether units of the motion are in doubt already.
+        Whether units of the motion are already in doubt.
     corrected : bool
-        Whether forces were made to agree.
+        Whether forces were already corrected to be consistent.
     """
     columns, robot = model.columns, model.columns.prepared.robot
     mixed = [] if odd_units else of_columns(columns, relative_errors(equations.tau, equations.y @ fit.values))
@@ -308,16 +311,16 @@ def _result(
 
 
 def _with_springs(robot: Robot, rests: Mapping[int, float]) -> Robot:
-    """Return the robot with springs whose stiffness is a parameter like others."""
+    """Return the robot with springs whose stiffness is an ordinary parameter."""
     named = {robot.v_names[k]: rest for k, rest in rests.items()}
     return robot.with_springs(dict.fromkeys(named, 1.0), named)
 
 
 def _friction_of_all(model: ChosenModel) -> dict[str, Friction]:
-    """Return the friction of every joint; joints whose friction shows only together share its kind.
+    """Return the friction of every joint; joints whose friction cannot be separated have the same kind.
 
-    A joint that turns g times as fast as another one has friction with g times its travel, or its speed, where the
-    forces of both have the same course.  Coulomb friction of g times the rate is felt |g| times.
+    A joint that turns g times as fast as another has friction with g times its travel or speed, if the forces of both
+    are proportional. Coulomb friction at g times the rate is felt |g| times as much.
     """
     groups, names = model.groups, model.columns.prepared.robot.v_names
     found = {names[k]: own for k, own in model.columns.friction.items()}
@@ -330,8 +333,8 @@ def _friction_of_all(model: ChosenModel) -> dict[str, Friction]:
 
 
 def _shaped(robot: Robot, friction: Mapping[str, Friction], fitted: set[str]) -> Robot:
-    """Return a robot whose fitted friction is of the kinds that were chosen; its numbers are parameters like others."""
-    joints = set(robot.joint_names)  # of several freedoms: friction without a shape
+    """Return a robot with the kinds of friction that were chosen; their coefficients are ordinary parameters."""
+    joints = set(robot.joint_names)  # joints with several freedoms: friction without a shape
     friction = {name: own for name, own in friction.items() if name in joints}
     fades = {name: own.shape for name, own in friction.items() if f"{name}.stribeck" in fitted}
     slides = {name: own.shape if own.model.name == "presliding" else 0.0
@@ -364,7 +367,7 @@ def _check_options(estimator: str, way: str | None) -> None:
 
 
 def _unit(table: ParameterTable, name: str) -> str:
-    """Return a parameter's unit; other friction has that of Coulomb friction, stiffness that per position."""
+    """Return a parameter's unit; other friction has that of Coulomb friction, stiffness that of force per position."""
     owner, _, symbol = name.rpartition(".")
     if symbol == "stiffness":
         return table.units[table.index(f"{owner}.damping")].replace(" s/", "/")

@@ -24,7 +24,7 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 FORMATS = {"html": "report.html", "markdown": "report.md"}
 WIDEST = 60
-"""Letters of a combination that are printed on a terminal; reports have all."""
+"""The most letters of a combination that are printed on a terminal; reports show all."""
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
@@ -74,7 +74,7 @@ def _first_terms(name: str) -> str:
 
 
 def facts(found: Identified) -> list[str]:
-    """Return what a reader should know before looking at the numbers."""
+    """Return facts that a reader should know before looking at the numbers."""
     white = whiteness(found.equations)
     said = [
         f"{found.equations.counted.sum()} equations for {len(found)} parameters",
@@ -182,7 +182,7 @@ def _parameter_table(found: Identified) -> Table:
 
 def _robot_table(found: Identified) -> Table:
     before, after = found.given.parameters(), found.robot.parameters()
-    was = dict(zip(before.names, before.values, strict=True))  # springs that were found are no rows of it
+    was = dict(zip(before.names, before.values, strict=True))  # springs that were found are not rows of the table
     rows = [
         [name, f"{was.get(name, 0.0):.5g}", f"{new:.5g}", unit]
         for name, new, unit in zip(after.names, after.values, after.units, strict=True)

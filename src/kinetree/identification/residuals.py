@@ -1,4 +1,4 @@
-"""Residuals of a fit: how large they are, and whether they are mere noise."""
+"""Residuals of a fit: how large they are, and whether they are only noise."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Whiteness:
     Attributes
     ----------
     correlation : ndarray (lags, r)
-        From lag 1 on.
+        Autocorrelation, starting at lag 1.
     bound : float
-        What 95 % of the correlations of mere noise stay below.
+        Bound below which 95 % of the correlations of pure noise lie.
     factor : ndarray (r,)
-        By how much standard deviations are too small because samples are not independent: 1 for noise.
+        Factor by which standard deviations are too small because samples are not independent: 1 for pure noise.
     """
 
     correlation: Array
@@ -31,7 +31,7 @@ class Whiteness:
 
     @property
     def is_white(self) -> Array:
-        """Whether no more correlations exceed the bound than chance explains, per row."""
+        """Whether no more correlations exceed the bound than expected by chance, per row."""
         outside = np.mean(np.abs(self.correlation) > self.bound, axis=0)
         return np.asarray(outside <= 0.15)
 
@@ -42,7 +42,7 @@ def whiteness(equations: MeasuredEquations, lags: int = tuned.LAGS) -> Whiteness
     Parameters
     ----------
     equations : MeasuredEquations
-        With the prediction as its only column.
+        Equations with the prediction as the only column.
     lags : int
     """
     rest = equations.counted * (equations.tau - equations.y[..., 0])

@@ -1,7 +1,7 @@
-"""Samples on an evenly spaced grid of times: without bad and stale rows, by the sender's clock, not the receiver's.
+"""Evenly spaced samples, without bad and stale rows, at times of the sender's clock, not the receiver's.
 
-A row that repeats the previous one is not a new measurement but a message received twice; and times noted by the
-receiver jitter as much as the transmission did.  If velocities were measured, the steps of the positions show when the
+A row that repeats the previous one is not a new measurement but a message received twice; and times recorded by the
+receiver jitter as much as the transmission does.  If velocities were measured, the steps of the positions show when the
 samples were really taken.
 """
 
@@ -28,7 +28,7 @@ class Piece:
     ----------
     t : ndarray (n,)
     step : float
-        From one sample to the next.
+        Time from one sample to the next.
     q, tau : ndarray
     v, a : ndarray or None
     wrenches : mapping from frame to ndarray (n, 6)
@@ -106,7 +106,7 @@ def _finite_rows(data: Measured, notes: list[str]) -> Array:
 
 
 def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
-    """Return which rows do not repeat the previous one; all rows if so many repeat that the robot rests."""
+    """Return which rows do not repeat the previous one; all rows if so many repeat that the robot must be at rest."""
     same = np.all([np.all(np.diff(x, axis=0) == 0.0, axis=1) for x in columns.values()], axis=0)
     stale = np.concatenate([[False], same])
     if not stale.any() or stale.mean() > tuned.STALE:
@@ -118,7 +118,7 @@ def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
 def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
     """Return when samples were taken, in multiples of the sender's period, or the given times.
 
-    The step in time that fits the step of the positions best is that of the velocities in the middle.
+    The time step that best fits a step of the positions is the one given by the velocities in the middle of it.
     """
     q, v = columns["q"], columns.get("v")
     if v is None or q.shape != v.shape:
@@ -152,7 +152,7 @@ def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Arr
 
 
 def _rounded(period: float) -> float:
-    """Return the period of the nearest whole frequency, as clocks have, if one is close."""
+    """Return the period of the nearest whole-number frequency, which clocks usually have, if one is close."""
     frequency = 1.0 / period
     return 1.0 / round(frequency) if frequency > 10.0 and abs(frequency / round(frequency) - 1.0) < 5e-3 else period
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
-"""What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
+"""Reference for bodies about which the file says nothing: two kilograms, a few decimeters across."""
 
 NOT_NEGATIVE = tuple(f".{symbol}" for symbol in parameters.NOT_NEGATIVE)
-"""Endings of names of parameters that a joint cannot have below zero."""
+"""Suffixes of parameters of joints that cannot be negative."""
 
 
 def nearest_to_file(groups: ParameterGroups, values: Array, file_values: Mapping[str, float]) -> dict[str, float]:
-    """Return all parameters: those nearest to the file's with the given values of the groups."""
+    """Return all parameters: those with the given values of the groups that are nearest to the file's."""
     old = np.array([file_values.get(name, 0.0) for name in groups.parameters])
     change = np.linalg.lstsq(groups.matrix, values - groups.matrix @ old, rcond=None)[0]
     return dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
@@ -40,19 +40,19 @@ def consistent_solution(
     model: ChosenModel, fit: Estimate, file_values: Mapping[str, float], way: str, pull: str, weight: float,
     said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
 ) -> dict[str, float]:  # fmt: skip
-    """Return all parameters, of possible bodies and with friction that dissipates energy.
+    """Return all parameters such that bodies are possible and friction dissipates energy.
 
     Parameters
     ----------
     model : ChosenModel
     fit : Estimate
-        Of the groups, which gives the weights of the rows.
+        Fit of the groups, which gives the weights of the rows.
     file_values : mapping from str to float
-        What the bodies are pulled to.
+        Reference values of the bodies.
     way, pull, weight
-        As :func:`kinetree.identify` takes them.
+        See :func:`kinetree.identify`.
     said_by : callable, optional
-        What instruments leave of the equations.
+        The part of the equations that instruments explain.
     """
     groups, equations = model.groups, model.columns.equations()
     if said_by is not None:

@@ -1,4 +1,4 @@
-"""What is to be identified from the data, and what is already known."""
+"""The parameters to be identified from the data, and those that are already known."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 LINEAR = ("none", "offset", "viscous", "coulomb")
-"""Friction without a memory or a shape of its own."""
+"""Kinds of friction without memory or shape parameters."""
 
 
 @dataclass(frozen=True)
 class Unknowns:
-    """What may be identified, before the data decide what is.
+    """The parameters that may be identified; the data decide which of them are.
 
     Attributes
     ----------
@@ -35,15 +35,15 @@ class Unknowns:
     friction : mapping from int to str
         The model of each degree of freedom with a motor, or ``"auto"``.
     springs : mapping from int to float
-        Degrees of freedom whose stiffness is asked for, and where their springs rest.
+        Degrees of freedom whose stiffness is to be identified, and the rest positions of their springs.
     perhaps_springs : mapping from int to float
-        Those that get a spring if the data show one.
+        Degrees of freedom that get a spring if the data show one.
     file_values : mapping from str to float
-        All parameters of the robot as it is.
+        All parameters of the original robot.
     known : mapping from str to float
-        Those that hold, whatever the data say.
+        Parameters that are fixed regardless of the data.
     fixed : set of str
-        Names of those that were asked to hold, or hold by design.
+        Names of parameters that are fixed by request or by design.
     still : tuple of int
         Degrees of freedom that hardly move.
     """
@@ -67,13 +67,13 @@ class Unknowns:
 def unknowns_of(
     prepared: Prepared, friction: str | Mapping[str, str], springs: bool | str | Sequence[str], fixed: Sequence[str]
 ) -> Unknowns:
-    """Return what is to be identified.
+    """Return the unknowns to be identified.
 
     Parameters
     ----------
     prepared : Prepared
     friction, springs, fixed
-        As :func:`kinetree.identify` takes them.
+        See :func:`kinetree.identify`.
     """
     robot = prepared.robot
     _refuse_silence(robot, prepared)
@@ -85,7 +85,7 @@ def unknowns_of(
     still = tuple(k for k in models if k not in moving)
     for k in still:
         models[k] = "offset" if models[k] != "none" else "none"
-    kept |= {f"{name}.rotor_inertia" for k, name in enumerate(robot.v_names) if k not in moving}  # nothing tells them
+    kept |= {f"{name}.rotor_inertia" for k, name in enumerate(robot.v_names) if k not in moving}  # not determined
     sure, perhaps = _springs(prepared, springs, {k: name for k, name in models.items() if k in moving}, kept)
     unknown = {f"{robot.v_names[k]}.{term}" for k, name in models.items() for term in _terms(name)} - kept
     unknown |= {f"{robot.v_names[k]}.stiffness" for k in sure}
@@ -153,7 +153,7 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
 
 
 def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequence[str]) -> None:
-    """Refuse a floating base on which nothing acts although, by the file's masses, it does not fall."""
+    """Refuse a floating base on which nothing acts although, according to the file's masses, it does not fall."""
     free = [robot.v_names[k] for joint in robot.model.joints if joint.nv == 6 and not joint.actuated
             for k in range(joint.v_slice.start, joint.v_slice.stop)]  # fmt: skip
     rows = [k for k, name in enumerate(prepared.rows) if name in free]
@@ -190,9 +190,10 @@ def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
 def _springs(
     prepared: Prepared, wanted: bool | str | Sequence[str], models: Mapping[int, str], kept: set[str]
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return which freedoms certainly and which perhaps have springs to identify, with their rest positions.
+    """Return which freedoms certainly or possibly have springs to identify, with their rest positions.
 
-    Where a new one rests cannot be told from the offset of the joint's force: it is put to the middle of the motion.
+    The rest position of a new spring cannot be distinguished from an offset of the joint's force, so it is set to the
+    middle of the motion.
     """
     robot = prepared.robot
     present = {j.v_slice.start: j.spring_rest[0] for j in robot.model.joints if j.stiffness and j.nq == j.nv == 1}
@@ -216,7 +217,7 @@ def _springs(
 def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int, str]:
     """Return the friction model of every motor whose velocities are rates of coordinates.
 
-    What has a memory or a shape is for joints with one freedom: others have Coulomb friction at most.
+    Friction with memory or shape parameters is only for joints with one freedom: others have Coulomb friction at most.
     """
     driven = [k for k in motors(robot) if _has_rates(robot, k)]
 

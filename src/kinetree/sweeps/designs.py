@@ -29,10 +29,10 @@ DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "table")
 MOST_ROWS = 2**53
 MEANT = {"lhs": "latin-hypercube", "lhc": "latin-hypercube", "uniform": "random", "monte-carlo": "random",
          "factorial": "grid", "full": "grid", "csv": "table"}  # fmt: skip
-"""What designs are called elsewhere."""
+"""Names of designs in other programs."""
 
 ALL_AT_ONCE = ("latin-hypercube", "sobol")
-"""Designs of which a row can only be known together with all others."""
+"""Designs whose rows can only be computed all together."""
 
 
 class Design:
@@ -107,19 +107,18 @@ class GridDesign(Design):
 @explains_arguments
 @former_arguments(samples="draws")
 class DrawnDesign(Design):
-    """Rows drawn at random, evenly on request.
+    """Rows drawn at random or, on request, evenly.
 
     Parameters
     ----------
     values : mapping from str to distribution or sequence of float
-        :class:`kinetree.Uniform`, :class:`kinetree.LogUniform`, :class:`kinetree.Normal`, or values of which each is
-        as likely.
+        :class:`kinetree.Uniform`, :class:`kinetree.LogUniform`, :class:`kinetree.Normal`, or equally likely values.
     draws : int
-        How many rows.
+        Number of rows.
     seed : int
     how : {"random", "latin-hypercube", "sobol"}
-        Independent rows, or rows that together fill the space more evenly: every parameter falls once into each of
-        ``draws`` equally likely intervals, or a Sobol sequence (draws a power of two).
+        Independent rows; rows that fill the space more evenly, with each parameter once in each of ``draws`` equally
+        likely intervals; or a Sobol sequence (``draws`` must be a power of two).
     """
 
     def __init__(self, values: Mapping[str, Any], draws: int, seed: int = 0, how: str = "random") -> None:
@@ -161,7 +160,7 @@ class DrawnDesign(Design):
         return {name: _drawn(x, u[:, k]) for k, (name, x) in enumerate(self.values.items())}
 
     def content(self) -> Any:
-        """Return distributions, seed and, if a library made the rows, a digest of these."""
+        """Return distributions, seed and, if a library made the rows, a digest of the rows."""
         of_each = [
             x.tolist() if isinstance(x, np.ndarray)
             else [type(x).__name__, x.relative, *(np.asarray(x.of(np.array(u))).tolist() for u in (0.0, 0.3, 1.0))]
@@ -182,7 +181,7 @@ class TableDesign(Design):
     Parameters
     ----------
     columns : mapping from str to array_like, data frame, or path
-        Equally long columns, or a ``.parquet`` or ``.csv`` file whose columns are named for parameters.
+        Columns of equal length, or a ``.parquet`` or ``.csv`` file whose columns are named for parameters.
     """
 
     def __init__(self, columns: Any) -> None:
@@ -240,12 +239,12 @@ def as_design(given: Any, design: str | None = None, draws: int | None = None, s
     Parameters
     ----------
     given : Design, mapping, data frame or path
-        A mapping has values (of a grid, or to choose among) or distributions for each parameter; with
-        ``design="table"`` equally long columns.
+        A mapping has, for each parameter, values (of a grid, or to choose from) or a distribution; with
+        ``design="table"`` it has columns of equal length.
     design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
-        By default a grid of values, or random where there is a distribution.
+        By default a grid, or random rows if there is a distribution.
     draws, seed : int
-        How many rows are drawn, and which.
+        Number of rows that are drawn, and seed of the draws.
     """
     if design is not None and design not in DESIGNS:
         raise UnknownNameError("design", design, DESIGNS, meant=MEANT.get(str(design).lower()))

@@ -45,11 +45,11 @@ def differentiated_table(
     path : Path
     robot : Robot
     fewer : mapping, optional
-        The names of fewer positions that do as well, of a mechanism.
+        For a mechanism, names of fewer positions that are sufficient.
     units : mapping
-        Of the columns.
+        Units of the columns.
     cutoff : float, optional
-        Of the filter, in Hz.
+        Cutoff frequency of the filter, in Hz.
     """
     source = _positions(path, robot, fewer, units)
     if not source.has_time:
@@ -85,7 +85,7 @@ def differentiated_table(
 
 
 def _remark(found: DifferentiatedMotion, cutoff: float | None, names: Sequence[str]) -> str:
-    """Return a remark on what was done to the positions, and how far the accelerations can be trusted."""
+    """Return a remark on how the positions were processed, and how accurate the accelerations are."""
     if cutoff is not None:
         spacing = "" if found.is_even else " (samples were interpolated on even times)"
         return f"positions filtered at {cutoff:.3g} Hz and differentiated{spacing}"

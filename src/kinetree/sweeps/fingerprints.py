@@ -24,7 +24,8 @@ def fingerprint_of(thing: Any) -> str:
 def content_of(thing: Any) -> str:
     """Return the whole content of an object as text, without addresses in memory.
 
-    Functions are their source, their defaults and what they have captured; what they find in their module is not seen.
+    The content of a function is its source, its defaults and the values it has captured; globals of its module are not
+    included.
     """
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         return ADDRESS.sub("", _text(thing, ()))
@@ -40,7 +41,7 @@ def _text(thing: Any, within: tuple[Any, ...]) -> str:
         return f"{{{', '.join(f'{key!r}: {_text(x, inside)}' for key, x in thing.items())}}}"
     if isinstance(thing, partial):
         return f"partial{_text((thing.func, thing.args, thing.keywords), inside)}"
-    robots = sys.modules.get("kinetree.robot.robot")  # without which there is no robot
+    robots = sys.modules.get("kinetree.robot.robot")  # without this there is no robot
     if robots is not None and isinstance(thing, robots.Robot):
         return _text(thing.model, inside)
     if inspect.ismethod(thing):
@@ -58,7 +59,7 @@ def _text(thing: Any, within: tuple[Any, ...]) -> str:
 def _of_function(function: Any, inside: tuple[Any, ...]) -> str:
     try:
         text = inspect.getsource(function)
-    except (OSError, TypeError):  # typed in by hand
+    except (OSError, TypeError):  # typed interactively
         code = function.__code__
         text = f"{function.__qualname__} {code.co_code.hex()} {code.co_consts} {code.co_names}"
     captured = [_captured(cell) for cell in function.__closure__ or ()]
@@ -68,7 +69,7 @@ def _of_function(function: Any, inside: tuple[Any, ...]) -> str:
 def _captured(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # nothing is in it yet
+    except ValueError:  # the cell is still empty
         return None
 
 

@@ -1,8 +1,9 @@
 """The folder of a sweep: its manifest, and one Parquet file for each finished part.
 
-``_sweep.json`` identifies the design and the study; ``part-000012.parquet`` holds the rows of one part: their number,
-parameters, outputs, and a text on what went wrong.  A part is written to a temporary file and renamed when it is
-complete and on the disk, so a file with its name is finished, whatever happened to the process that wrote it.
+``_sweep.json`` identifies the design and the study; ``part-000012.parquet`` contains the rows of one part: row number,
+parameters, outputs, and a description of what went wrong.  A part is written to a temporary file that is renamed once
+it is complete and on the disk, so a file with the final name is always complete, even if the process that wrote it was
+killed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..spatial.arrays import Array
 MANIFEST, VERSION = "_sweep.json", 1
 PART = re.compile(r"part-(\d{6,})\.parquet")
 ROW, FAILURE = "row", "failure"
-"""Columns: the number of a row, and in words what went wrong in it."""
+"""Columns for the number of a row, and for a description of what went wrong in it."""
 
 
 def part_file(folder: Path, number: int) -> Path:
@@ -39,7 +40,7 @@ def refuse_used(folder: Path, holds: str) -> None:
 
 
 def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
-    """Write into a folder what it holds, if that is not there yet, and remove incomplete parts."""
+    """Write the manifest of a folder, if there is none yet, and remove incomplete parts."""
     if not (folder / name).exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -47,22 +48,22 @@ def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
             raise OutputError(f"{folder} cannot be made: {problem.strerror or problem}") from None
         with beside(folder / name) as new:
             new.write_text(json.dumps(says, indent=1) + "\n", encoding="utf-8")
-    for left in folder.glob(".*.parquet"):  # of a process that was killed while writing
+    for left in folder.glob(".*.parquet"):  # left by a process that was killed while writing
         left.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the folder of a sweep holds.
+    """The contents of the folder of a sweep.
 
     Attributes
     ----------
     design, study : str
-        Fingerprints.
+        Fingerprints of the design and the study.
     title, label : str
-        Both in words.
+        Design and study in words.
     rows, part_rows : int
-        Of all, and of a part.
+        Number of all rows, and of the rows of a part.
     names : list of str
         The parameters.
     version : int
@@ -148,7 +149,7 @@ class SweepFolder:
         table = {name: arrow.array(x) for name, x in columns.items() if name != FAILURE}
         table[FAILURE] = arrow.array(columns[FAILURE], type=arrow.string())
         with beside(part_file(self.path, number)) as place, place.open("wb") as stream:
-            # names of outputs that failed everywhere in a part come from the others: see SweepResult
+            # names of outputs that failed in all rows of a part come from other parts: see SweepResult
             arrow.parquet.write_table(arrow.table(table), stream, use_dictionary=[FAILURE], compression="zstd")
 
     def files(self) -> list[Path]:
@@ -182,7 +183,7 @@ class KeptParts(SweepFolder):
         return self.of
 
     def finished(self) -> dict[int, Path]:
-        """Return the parts in memory, and the path that each would have."""
+        """Return the parts in memory, and the path that the file of each would have."""
         return {number: part_file(self.path, number) for number in sorted(self.kept)}
 
     def write(self, number: int, columns: Mapping[str, Array]) -> None:
@@ -190,7 +191,7 @@ class KeptParts(SweepFolder):
         self.kept[number] = dict(columns)
 
     def files(self) -> list[Path]:
-        """Write the parts to files, once, and return these."""
+        """Write the parts to files, if that has not been done yet, and return the files."""
         if not (self.path / MANIFEST).exists():
             super().begin(self.of)
             for number, columns in self.kept.items():

@@ -14,16 +14,16 @@ Columns = Mapping[str, Array]
 LOST = "the motion became NaN or infinite on the way: a smaller step may help"
 NOT_CLOSED = "the loops cannot be closed all along the motion"
 AT_ONCE = 4096
-"""Rows that are computed together: enough for the vectors and threads of any processor."""
+"""Number of rows that are computed together: enough for the vectors and threads of any processor."""
 
 
 class SweepStudy:
-    """What is computed for each row."""
+    """The computation that is done for each row."""
 
     label = "study"
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Refuse parameters that it does not have."""
+        """Refuse parameters that the study does not have."""
 
     def own(self, name: str) -> float:
         """Return the default value of a parameter, for designs that multiply it."""
@@ -32,12 +32,12 @@ class SweepStudy:
         )
 
     def compute(self, columns: Columns) -> dict[str, Any]:
-        """Return an array for each output; one named ``failure`` says in words what went wrong."""
+        """Return an array for each output; the one named ``failure`` describes what went wrong."""
         raise NotImplementedError
 
     @property
     def rows_at_once(self) -> int:
-        """The number of rows that are best computed together, for memory and kernels."""
+        """The best number of rows to compute together, considering memory and kernels."""
         return AT_ONCE
 
     def content(self) -> Any:
@@ -51,7 +51,7 @@ class SweepStudy:
 
 
 class FunctionStudy(SweepStudy):
-    """A user's function, from a mapping of names to arrays (n,) to another one."""
+    """A user's function that takes and returns mappings from names to arrays (n,)."""
 
     def __init__(self, function: Callable[[dict[str, Array]], Mapping[str, Any]]) -> None:
         self.function = function
@@ -61,7 +61,7 @@ class FunctionStudy(SweepStudy):
         """Call the function."""
         found = self.function(dict(columns))
         if not isinstance(found, Mapping) or not found:
-            # the type alone: words that are the same for all rows tell that no row can work
+            # only the type: a message that is the same for all rows means that no row can work
             what = "an empty one" if isinstance(found, Mapping) else type(found).__name__
             raise OptionError(
                 f"the function of a sweep returns a mapping of names to arrays, such as {{'cost': ...}}, not {what}"

@@ -27,7 +27,7 @@ def fewer_columns(mechanism: Robot, key: str) -> Wanted | None:
     ----------
     mechanism : Mechanism
     key : str
-        What is given beside positions and velocities: accelerations ``a``, or joint forces ``tau``.
+        The quantity given besides positions and velocities: accelerations ``a``, or joint forces ``tau``.
     """
     names = mechanism.independent()
     if not set(names) <= set(mechanism.q_names):
@@ -43,15 +43,15 @@ def motors(mechanism: Robot) -> list[int]:
 
 
 def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
-    """Yield rows with the positions of all joints; velocities and the rest stay those of the independent ones.
+    """Yield rows with the positions of all joints, but velocities and other quantities of only the independent ones.
 
     Parameters
     ----------
     source : OpenTable
-        With the columns that :func:`fewer_columns` names.
+        A table with the columns that :func:`fewer_columns` names.
     mechanism : Mechanism
     start : ndarray (nq,)
-        A closed configuration: the motion is found on its branch.
+        A closed configuration on the branch of the motion.
     """
 
     def parts() -> Iterator[Part]:
@@ -65,7 +65,7 @@ def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
 
 
 def following(law: Law, mechanism: Robot, key: str) -> Law:
-    """Convert a law of all joints to one that takes velocities and the rest of the independent joints only."""
+    """Convert a law of all joints to one that takes velocities and other quantities of only the independent joints."""
 
     def whole(q: Array, v_independent: Array, third: Array) -> Array:
         v = mechanism.velocities(q, v_independent)

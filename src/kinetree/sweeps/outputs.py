@@ -1,4 +1,4 @@
-"""Outputs of a motion: one number for each row of a sweep, by name."""
+"""Named outputs of a motion: one number for each row of a sweep."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from ..studies.measures import Measure, MovedBatch, measures
 
 
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:
-    """Return the requested outputs: by name, or as the user's functions by name.
+    """Return the requested outputs, given by name or as a mapping of names to functions.
 
     Parameters
     ----------
     wanted : str, sequence of str, or mapping
-        A mapping has for each name a function of the record (of a :class:`MovedBatch` where nothing is simulated) that
-        returns a number per robot, ``lambda record: record.q[-1, :, 0]``, or the name of a measure.
+        A mapping has for each name either the name of a measure, or a function of the record (or of a
+        :class:`MovedBatch` if nothing is simulated) that returns one number per robot, such as ``lambda record:
+        record.q[-1, :, 0]``.
     """
     known = measures(robot, simulated)
     if isinstance(wanted, str):

@@ -1,4 +1,4 @@
-"""Names of the numbers of a robot and its surroundings: those of the model, gains, ground, forces, the start.
+"""Names of the numbers that may vary: those of the model, gains, ground, forces and the initial state.
 
 ========================================== =============================================================
 ``link_2.M``, ``elbow.damping``            the table of :meth:`kinetree.Robot.parameters`
@@ -45,13 +45,13 @@ class NamedNumber:
     Attributes
     ----------
     kind : str
-        Of the model, the controller, an element or the start.
+        Whether it belongs to the model, the controller, an element or the initial state.
     where : tuple
-        The place in the model; the gain; the number of the element and its field; ``"q0"`` or ``"v0"``.
+        The location in the model; the gain; the index of the element and its field; or ``"q0"`` or ``"v0"``.
     entries : tuple of int
-        Which of the numbers there.
+        Indices of the numbers at that location.
     own : float
-        What it is if nothing else is said.
+        Its default value.
     """
 
     kind: str
@@ -68,7 +68,7 @@ class SweptRobot:
     ----------
     robot : Robot
     q0, v0 : ndarray or None
-        Where it starts, one state.
+        The initial state; only one.
     controller : controller or None
     ground, forces : tuples of force elements
     """
@@ -121,7 +121,7 @@ class SweptRobot:
             return Place(table, owner, key, joint.kind.nv, joint.kind.nv == 1)
         if key == "inertia" or table == "bodies":
             mass = model.bodies[model.body_index[owner]].mass_properties
-            if not hasattr(mass, "com"):  # grouped parameters are those of no mass, center and inertia
+            if not hasattr(mass, "com"):  # grouped parameters do not correspond to a mass, center and inertia
                 return None
         size = {"inertia": 6, "mass": 1}.get(key, 3)
         return Place(table, owner, key, size, size == 1)
@@ -211,7 +211,7 @@ class SweptRobot:
     ) -> SweptRobot:
         """Return this robot with numbers substituted in the controller, the elements and the start.
 
-        They have a batch in front unless there is one row.
+        The numbers have a leading batch axis unless there is only one row.
         """
         changed: dict[tuple[str, Any], Array] = {}
         for name, column in values.items():
@@ -237,7 +237,7 @@ class SweptRobot:
         return SweptRobot(self.robot, q0, v0, controller, tuple(elements[:count]), tuple(elements[count:]))
 
     def _own(self, number: NamedNumber) -> Array:
-        """Return all numbers at the place of one."""
+        """Return all numbers at the location of one."""
         robot = self.robot
         if number.kind == OF_START:
             if number.where == "q0":

@@ -20,10 +20,10 @@ from ..spatial.arrays import Array
 from .folder import FAILURE, ROW, SweepFolder
 
 BINS = 4096
-"""Into which values are counted to find a quantile."""
+"""Number of bins used to find a quantile."""
 
 FEW = 200_000
-"""Values among which a quantile is found by sorting."""
+"""If there are no more values than this, a quantile is found by sorting."""
 
 
 class SweepResult:
@@ -34,9 +34,9 @@ class SweepResult:
     path : path
         The folder.
     seconds : float
-        How long it took to compute what was not there yet.
+        Time in seconds that the new rows took.
     computed : int
-        How many rows that were.
+        Number of rows that were computed now.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class SweepResult:
         Parameters
         ----------
         columns : sequence of str, optional
-            Those to read; all by default.
+            Columns to read; all by default.
         """
         wanted = self._known(columns)
         for number in self._folder.finished():
@@ -159,7 +159,7 @@ class SweepResult:
         return pandas.DataFrame(self.arrays())
 
     def failures(self) -> dict[str, Array]:
-        """Return the rows that failed, (n,) each: their numbers, parameters, and why."""
+        """Return the rows that failed: their numbers, parameters and the reasons, (n,) each."""
         wanted = [ROW, *self.manifest.names, FAILURE]
         found: list[dict[str, Array]] = []
         for part in self.parts(wanted):
@@ -201,7 +201,7 @@ class SweepResult:
                 if math.isfinite(apart):
                     mean = about if count == 0 else mean + apart * own / (count + own)
                 else:
-                    mean = mean + about  # infinite, or NaN where both infinities are there
+                    mean = mean + about  # infinite, or NaN if both infinities occur
                 count += own
         return count, mean, squares
 
@@ -213,15 +213,15 @@ class SweepResult:
     def histogram(
         self, column: str, bins: int = 50, span: tuple[float, float] | None = None
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return how many rows fall into each of some equal intervals, (n,), and the ends of these, (n + 1,).
+        """Return how many rows fall into each of several equal intervals, (n,), and the intervals' ends, (n + 1,).
 
         Parameters
         ----------
         column : str
         bins : int
         span : pair of floats, optional
-            Outside of it nothing is counted; from the least to the largest finite number by default, and infinite ones
-            are in no interval.
+            Range of the intervals; numbers outside are not counted. By default it goes from the smallest to the largest
+            finite number, and infinite numbers are not counted.
         """
         if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
             raise OptionError(f"bins must be a whole number from 1, not {bins!r}")
@@ -242,13 +242,14 @@ class SweepResult:
     def quantile(self, column: str, share: ArrayLike) -> Array:
         """Return quantiles, of the shape of ``share``, as :func:`numpy.quantile` does, in a few passes over the parts.
 
-        Between two numbers that are further apart than the largest float, they are right where NumPy's are infinite.
+        Between two numbers whose difference exceeds the largest float, the result is correct, while that of NumPy is
+        infinite.
 
         Parameters
         ----------
         column : str
         share : float or array_like
-            Between 0 and 1.
+            Shares between 0 and 1.
         """
         wanted = np.asarray(share, dtype=float)
         if not np.all((wanted >= 0.0) & (wanted <= 1.0)):
@@ -260,11 +261,11 @@ class SweepResult:
         ranks = np.unique(np.concatenate([np.floor(place), np.ceil(place)]).astype(int))
         values = dict(zip(ranks.tolist(), self._at_ranks(column, ranks), strict=True))
         low, high = (np.array([values[int(r)] for r in end(place)]) for end in (np.floor, np.ceil))
-        # as NumPy interpolates, to the last bit
+        # interpolated exactly as in NumPy
         part = place - np.floor(place)
         with np.errstate(invalid="ignore", over="ignore"):
             found = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
-            apart = np.isfinite(low) & np.isfinite(high) & np.isinf(high - low)  # where NumPy itself gives infinity
+            apart = np.isfinite(low) & np.isfinite(high) & np.isinf(high - low)  # NumPy would give infinity here
             found = np.where(apart, low * (1.0 - part) + high * part, found)
         return np.asarray(np.where(low == high, low, found).reshape(wanted.shape))
 
@@ -273,7 +274,7 @@ class SweepResult:
         least, finite = (sum(int(x.sum()) for x in map(f, self._values(column))) for f in (np.isneginf, np.isfinite))
         inside = (ranks >= least) & (ranks < least + finite)
         found = {int(rank): -math.inf if rank < least else math.inf for rank in ranks[~inside]}
-        waiting: list[tuple[float, float, int, Array]] = []  # ends, how many are below, and the places in between
+        waiting: list[tuple[float, float, int, Array]] = []  # ends, number of values below, and ranks in between
         if inside.any():
             waiting.append((*self._finite_extremes(column), least, ranks[inside]))
         while waiting:
@@ -281,7 +282,7 @@ class SweepResult:
             if low == high:
                 found |= dict.fromkeys(own.tolist(), low)
                 continue
-            scale = 1.0 if math.isfinite(high - low) else 0.5  # the range of what floats can be is itself too large
+            scale = 1.0 if math.isfinite(high - low) else 0.5  # the range of all floats is itself too large
             edges = np.linspace(low * scale, high * scale, BINS + 1) / scale
             counts = np.zeros(BINS, dtype=int)
             for values in self._within(column, low, high):
@@ -324,7 +325,7 @@ class SweepResult:
         ----------
         column : str
         k : int
-            How many.
+            Number of rows.
         largest : bool
         """
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
@@ -356,11 +357,11 @@ class SweepResult:
         Parameters
         ----------
         initial : object
-            What there is before the first part.
+            The value before the first part.
         put_in : callable
-            Takes what there is, and a part as a mapping from names to arrays; returns what there is then.
+            A function of the current value and a part (a mapping from names to arrays) that returns the new value.
         columns : sequence of str, optional
-            Those to read.
+            Columns to read.
         """
         for part in self.parts(columns):
             initial = put_in(initial, part)

@@ -41,19 +41,19 @@ from .function_study import LOST, NOT_CLOSED, FunctionStudy, SweepStudy
 from .result import SweepResult
 
 SHORT = 5.0
-"""Seconds of work that are not worth starting processes for."""
+"""If the work takes less time than this, in seconds, no processes are started."""
 
 PARTS_PER_WORKER = 8
-"""Parts of the whole for each process at least, so that all end at about the same time."""
+"""Minimum number of parts per process, so that all end at about the same time."""
 
 MOST_KEPT = 100_000
-"""Rows that are kept in memory where no folder is named; more go to a folder that is removed in the end."""
+"""Number of rows that are kept in memory if no folder is given; more go to a temporary folder."""
 
 TRIES = 5
-"""Rows that are tried before a study is said not to work at all."""
+"""Number of rows that are tried before a study is rejected."""
 
 FEWEST = 64
-"""Rows of a part at least, but for the last."""
+"""Minimum number of rows of a part, except for the last one."""
 
 Task = tuple[int, DesignRows]
 Done = tuple[int, DesignRows, dict[str, Any]]
@@ -71,35 +71,35 @@ def sweep(
     ----------
     study : callable, study, robot, or name or path of one
         A function of a mapping from names to arrays (n,) that returns a mapping from names to arrays (n,) or (n, k);
-        :class:`kinetree.sweeps.Forces`; :class:`kinetree.sweeps.Simulations`, or a robot with the options of
-        one (``time``, ``step``, ``outputs``, ...); a name of the gallery, for the forces that its motion takes; the
-        file of a study (``.yaml``).
+        a :class:`kinetree.sweeps.Forces` or :class:`kinetree.sweeps.Simulations` object; a robot with the options of
+        ``Simulations`` (``time``, ``step``, ``outputs``, ...); the name of a gallery system, for the forces that its
+        motion requires; or a study file (``.yaml``).
     parameters : mapping, table, path or Design
-        For each parameter values (every combination is computed) or a distribution (:class:`kinetree.Uniform`,
+        For each parameter, values (every combination is computed) or a distribution (:class:`kinetree.Uniform`,
         :class:`kinetree.LogUniform`, :class:`kinetree.Normal`); or a data frame, or a ``.parquet`` or ``.csv`` file,
-        with a row for each; see :mod:`kinetree.sweeps.parameter_names` for the names of a robot's.
+        with one row per design; see :mod:`kinetree.sweeps.parameter_names` for the names of a robot's parameters.
     output : path, optional
-        A folder for the results.  If there is a part of the same sweep in it, only the rest is computed.  Without it
-        results are kept as long as the object that is returned.
+        A folder for the results. If it already contains some parts of the same sweep, only the rest is computed.
+        Without a folder, results are kept as long as the returned object exists.
     design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
-        By default a grid of values, or random where there is a distribution.
+        By default a grid, or random rows if there is a distribution.
     draws, seed : int
-        How many rows are drawn, and which.
+        Number of rows that are drawn, and seed of the draws.
     workers : int, optional
-        Processes on this machine; 0 does all in this one.  By default one per processor, if there is work for more than
-        some seconds.
+        Number of processes on this machine; 0 computes everything in the current process. By default there is one per
+        processor, if the work takes more than a few seconds.
     cluster : str or dask.distributed.Client, optional
-        Somebody else's processes: the address of a Dask scheduler, ``"tcp://host:8786"``.
+        A cluster to use instead: a client, or the address of a Dask scheduler, ``"tcp://host:8786"``.
     rows_per_part : int, optional
-        Rows that are computed and written together; by default as suits the kernels.
+        Number of rows that are computed and written together; by default the best number for the kernels.
     resume : bool
-        Whether a sweep that is there may be resumed.
+        Whether an existing sweep in the folder may be resumed.
     progress : bool
-        Show a bar on the terminal.
+        Whether to show a progress bar on the terminal.
     timeout : float
-        Seconds in which a cluster must answer.
+        Time in seconds within which a cluster must respond.
     **options
-        Those of :class:`kinetree.sweeps.Simulations`, where the study is a robot.
+        Options of :class:`kinetree.sweeps.Simulations`, if the study is a robot.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def sweep(
 
 
 def as_study(given: Any, **options: Any) -> SweepStudy:
-    """Make a study from what a user gives: a study, a function, or a robot with options of a simulation."""
+    """Make a study from a study, a function, or a robot with options of a simulation."""
     if isinstance(given, SweepStudy):
         if options:
             raise OptionError(f"the study is made already: leave out {', '.join(options)}")
@@ -152,7 +152,7 @@ def as_study(given: Any, **options: Any) -> SweepStudy:
 
 
 def _study_of_name(name: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:
-    from .study_file import study_of_name  # brings study files and all formats of robots with it
+    from .study_file import study_of_name  # this imports study files and all robot formats
 
     return study_of_name(name, options)
 
@@ -187,7 +187,7 @@ def run(
     )  # fmt: skip
     if todo:
         _try_a_few(study, _multiplied(DesignRows(0, design.columns(*todo[0][1:])), factors))
-    folder.begin(manifest)  # not before: a study that does not work must not claim the folder
+    folder.begin(manifest)  # only now: a study that does not work must not claim the folder
     done, begin = sum(manifest.part_rows for n in there), clock.perf_counter()
     finished = len(there)
     try:
@@ -229,7 +229,7 @@ def _multiplied(rows: DesignRows, factors: dict[str, float]) -> DesignRows:
 def _try_a_few(study: SweepStudy, rows: DesignRows) -> None:
     """Compute a few rows first, and refuse a study in which none works.
 
-    It leaves machine code on the disk for all processes.  Where it fails, a few others are tried.
+    This leaves machine code on the disk for all processes. If the first rows fail, a few others are tried.
     """
     words: list[str] = []
     for k in np.unique(np.linspace(0, len(rows) - 1, TRIES).astype(int)).tolist():
@@ -244,7 +244,7 @@ def _try_a_few(study: SweepStudy, rows: DesignRows) -> None:
         )
 
 
-# ------------------------------------------------------------------ who computes
+# ------------------------------------------------------------------ processes
 
 
 def _computed(
@@ -252,8 +252,8 @@ def _computed(
 ) -> Iterator[Done]:  # fmt: skip
     """Yield parts as they are finished, in any order."""
     if cluster is None and workers is None:
-        # the first part leaves machine code on the disk for all processes, which may take longer than its rows; so the
-        # second shows how long the others take, unless the first alone took that long
+        # the first part also compiles machine code for all processes, which may take longer than its rows; so the
+        # second part shows how long the others take, unless the first was already slow enough
         begin, is_first = clock.perf_counter(), True
         for number, rows in tasks:
             yield number, rows, compute_part(study, rows)
@@ -331,7 +331,7 @@ def _outputs_of(future: Future[dict[str, Any]], count: int) -> dict[str, Any]:
     except Exception as problem:
         if ended_its_processes(problem):
             return _all_failed(count, f"no process could compute it: {problem}")
-        # what goes wrong in rows comes back in words, so it is something else
+        # failures of rows are returned as text, so this is another error
         raise KinetreeError(
             f"other processes cannot run this study ({type(problem).__name__}: {problem}): they need kinetree and "
             "whatever else it imports, in the same versions"
@@ -349,7 +349,7 @@ def _study_of(blob: bytes) -> SweepStudy:
     return found
 
 
-# ------------------------------------------------------------------ rows, and what goes wrong in them
+# ------------------------------------------------------------------ rows, and their failures
 
 
 def compute_part(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def _worded(problem: Exception) -> str:
 
 
 def _beside_the_unknown(study: SweepStudy, rows: DesignRows, finite: Array) -> dict[str, Any]:
-    """Compute the rows whose parameters are finite; the others fail."""
+    """Compute the rows whose parameters are finite; all others count as failed."""
     count = len(rows)
     why = np.full(count, None, dtype=object)
     for name, x in rows.columns.items():

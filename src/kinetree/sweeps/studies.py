@@ -1,4 +1,4 @@
-"""What is computed for each row of a sweep, many rows at once: a function, the forces of a motion, or simulations."""
+"""Studies of a sweep, computed for many rows at once: a function, the forces of a motion, or simulations."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from .outputs import chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
 
 NUMBERS_AT_ONCE = 8_000_000
-"""Numbers of a motion that are kept at once."""
+"""The most numbers of a motion that are kept in memory at once."""
 
 SAMPLES, MOST_TIMES = 101, 10_000_000
 
 FAR_APART = 1.0
-"""Radians that a joint may turn between two samples before somebody is told."""
+"""If a joint turns by more than this between two samples, in radians, there is a warning."""
 
 JUMPY = 0.25
-"""Part of its range that a velocity may change by from sample to sample, in the mean: eight samples of a swing."""
+"""Share of its range by which a velocity may change between samples, on average: eight samples per swing."""
 
 
 class _OfRobot(SweepStudy):
@@ -82,25 +82,25 @@ class _OfRobot(SweepStudy):
 @explains_arguments
 @former_arguments(near="q_guess")
 class Forces(_OfRobot):
-    """The forces that a motion takes: inverse dynamics along it, for each row.
+    """The forces that a motion requires: inverse dynamics along it, for each row.
 
     Parameters
     ----------
     robot : Robot, or name or path of one
         For mechanisms with closed loops, dimensions may vary as well.
     motion : Trajectory, motion of the gallery, or tuple of arrays (time, q, v, a)
-        Of all joints of a tree; of the independent freedoms of a mechanism.
+        The motion of all joints of a tree, or of the independent freedoms of a mechanism.
     span : pair of floats, optional
         Start and end time; those of the motion by default.
     samples : int
-        Of the motion.
+        Number of samples of the motion.
     q_guess : array_like, optional
-        A closed configuration on the branch that is meant, of a mechanism.
+        For a mechanism, a closed configuration on the branch of the motion.
     outputs
-        What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"rms_force"``, ``"peak_power"``,
+        The results to keep, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"rms_force"``, ``"peak_power"``,
         ``"work"``, or functions of a :class:`kinetree.sweeps.MovedBatch`.
     friction : bool
-        With the joints' own damping and friction; of trees.
+        Whether to include the joints' own damping and friction; for trees only.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Forces(_OfRobot):
         return time, tuple(states)
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Refuse unknown names, and starts, which a given motion does not have."""
+        """Refuse unknown names, and initial states, which a given motion does not have."""
         super().check(names)
         for name in names:
             if self.numbers[name].kind == OF_START:
@@ -199,16 +199,16 @@ class Simulations(_OfRobot):
     ----------
     robot : Robot, or name or path of one
     q0, v0 : array_like, optional
-        Where it starts, one state; of a mechanism loops are closed again where the start varies.
+        The initial state; only one. If it varies, loops of a mechanism are closed again.
     outputs
-        What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"final.q.elbow"``, ``"forward"``,
+        The results to keep, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"final.q.elbow"``, ``"forward"``,
         ``"tilt"``, ``"energy_error"``, ..., or functions of the record, ``{"height": lambda record: ...}``.
     samples : int or array_like, optional
-        So many samples of each simulation, or at these times: what outputs look at.  101 by default with a fixed step,
-        and a warning where that is too few to see extremes.
+        Number of samples of each simulation, or their times, from which outputs are computed. With a fixed step, 101 by
+        default, with a warning if these are too few to show extremes.
     controller, ground, forces, prescribed, time, step, integrator, ...
-        As of :func:`kinetree.simulate`.  With a fixed step (``integrator="rk4", step=1e-3``) thousands of rows are one
-        batch in machine code; an adaptive one simulates row after row.
+        See :func:`kinetree.simulate`. With a fixed step (``integrator="rk4", step=1e-3``), thousands of rows are one
+        batch in machine code; with an adaptive step, rows are simulated one after the other.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class Simulations(_OfRobot):
 
     @property
     def _looks_between(self) -> bool:
-        """Whether an output depends on more than beginning and end."""
+        """Whether an output depends on more than the initial and final states."""
         wanted = [self._wanted] if isinstance(self._wanted, str) else self._wanted
         values = wanted.values() if isinstance(wanted, Mapping) else wanted
         return not all(isinstance(x, str) and x.startswith(("final.", "forward")) for x in values)
@@ -312,11 +312,11 @@ class Simulations(_OfRobot):
 
 
 def _warn_of_few_samples(record: Record) -> None:
-    """Warn if the samples of a record are so far apart that they miss what happens between them."""
+    """Warn if the samples of a record are so far apart that they may miss extremes."""
     between = float(np.diff(record.time).max(initial=0.0))
     speed = np.where(np.isfinite(record.v), np.abs(record.v), 0.0)
     turned = between * speed.max(axis=0).max(axis=0, initial=0.0)
-    turned[[unit != "rad" for unit in record.info["v_units"]]] = 0.0  # of a hinge peaks come once a turn
+    turned[[unit != "rad" for unit in record.info["v_units"]]] = 0.0  # peaks of a hinge occur once per turn
     with np.errstate(all="ignore"):
         swing = np.abs(np.diff(record.v, axis=0)).mean(axis=0) / np.ptp(record.v, axis=0)
     swing = np.where(np.isfinite(swing), swing, 0.0).max(axis=0, initial=0.0)
@@ -334,7 +334,7 @@ def _warn_of_few_samples(record: Record) -> None:
 
 
 def _warn_of_limits(record: Record) -> None:
-    """Warn of joints that move beyond their ranges, in words that are the same for all parts."""
+    """Warn of joints that move beyond their limits, with the same message for all parts."""
     passed = record.beyond_limits
     if passed:
         named = ", ".join(repr(name) for name in passed)

@@ -1,4 +1,4 @@
-"""Studies by name: from the gallery, or from a file whose section ``sweep`` says what varies and what is kept."""
+"""Studies by name: from the gallery, or from a file whose section ``sweep`` defines what varies and what is kept."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def study_of_name(given: str | os.PathLike[str], options: dict[str, Any]) -> Swe
 
 
 def gallery_forces(name: str, **options: Any) -> Forces:
-    """Return the study of the forces that the motion of a gallery system takes."""
+    """Return the study of the forces that the motion of a gallery system requires."""
     robot, moves = load(name), motion(name)
     if robot.loops is not None:
         robot = robot.with_independent([robot.v_names[k] for j in moves.joints for k in _entries(robot, j)])

@@ -1,4 +1,4 @@
-"""A picture of a table of joint forces or accelerations over time, a panel for each unit."""
+"""A picture of a table of joint forces or accelerations over time, with one panel per unit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..robot.robot import Robot
 from .tables import units
 
 WIDTH, HEIGHT = 9.0, 3.0
-"""Of a panel, in inches; one with many names beside it is higher."""
+"""Size of a panel in inches; a panel with many names beside it is higher."""
 
 LOW, MOST_PANELS = 1.5, 80
-"""Height of a panel that one joint has for itself, and how many there may be."""
+"""Height of a panel for a single joint, and the largest number of such panels."""
 
 MOST_SAMPLES = 5000
-"""Of longer tables as many rows are drawn, evenly: a picture has no more columns of dots."""
+"""At most this many rows are drawn, evenly spaced: a picture does not have more pixels across."""
 
 WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acceleration"}
 
@@ -39,15 +39,15 @@ def draw_table(
     ----------
     robot : Robot
     key : {"tau", "a"}
-        What the table has of each joint.
+        Quantity of each joint in the table.
     table : Path
         A file; not a folder of parts.
     picture : path
         ``.png``, ``.svg``, ``.pdf``, ...
     separate : bool
-        One panel for each freedom, with a scale of its own.
+        Whether to draw a separate panel with its own scale for each freedom.
     shown : ShownUnits, optional
-        Other units than SI to draw in.
+        Units other than SI to draw in.
     """
     others = shown or ShownUnits()
     if is_folder(table):

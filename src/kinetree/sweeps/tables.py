@@ -1,7 +1,7 @@
 """Inverse and forward dynamics of tables that may be larger than memory, row by row.
 
-An output file appears when it is complete.  In an output folder there is a Parquet file for each part of the source,
-which appears when it is complete, so that an interrupted conversion resumes where it stopped.
+An output file appears only when it is complete. An output folder gets one Parquet file for each part of the source,
+each of which appears when it is complete, so that an interrupted conversion resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
 
 METHODS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}
-"""What is read beside positions and velocities, and what is written."""
+"""The quantity that is read besides positions and velocities, and the one that is written."""
 
 PART_ROWS = 1_000_000
-"""Rows of a part of a folder at least, but for the last of a file."""
+"""Minimum number of rows of a part of a folder, except for the last part of a file."""
 
 MANIFEST = "_table.json"
-"""What a folder is of; programs that read a folder of Parquet files pass over names with an underscore in front."""
+"""The manifest of a folder; programs that read folders of Parquet files skip names that begin with an underscore."""
 
 
 class LateStart(Protocol):
@@ -64,7 +64,7 @@ class LateStart(Protocol):
 
     @property
     def is_given(self) -> bool:
-        """Whether the user gave one."""
+        """Whether the user gave a configuration."""
 
     def __call__(self) -> Array:
         """Return the configuration."""
@@ -77,11 +77,11 @@ class TableDone:
     Attributes
     ----------
     rows : int
-        That were computed now.
+        Number of rows that were computed now.
     seconds : float
     output : Path
     skipped : int
-        Rows that were there already.
+        Number of rows that already existed.
     """
 
     rows: int
@@ -108,24 +108,24 @@ def over_table(
         A ``.parquet``, ``.csv``, ``.npz`` or ``.mat`` file with the columns ``q_elbow``, ``v_elbow``, and ``a_elbow``
         or ``tau_elbow``; or a folder of Parquet files.
     output : path
-        A ``.parquet``, ``.csv`` or ``.npz`` file, which appears when it is whole; or a folder, into which Parquet files
-        go as they are finished, and where those that are there are not computed again.
+        A ``.parquet``, ``.csv`` or ``.npz`` file, which appears when it is complete; or a folder, to which Parquet
+        files are added as they are finished. Parts that already exist in the folder are not computed again.
     friction : bool
-        With the joints' own damping and friction.
+        Whether to include the joints' own damping and friction.
     q_guess : array_like, optional
-        Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
+        For a mechanism of which the table has only the independent joints, a configuration on the branch of the motion.
     differentiate : bool
-        For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
+        For inverse dynamics of a table with only times and positions: whether to smooth and differentiate these, see
         :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
-        Of a filter in the place of smoothing, in Hz.
+        Cutoff frequency of a filter to use instead of smoothing, in Hz.
     threads : int, optional
-        How many at once; one per processor by default.
+        Number of threads; one per processor by default.
     progress : bool
-        Show a bar on the terminal.
+        Whether to show a progress bar on the terminal.
     tell : callable, optional
-        Called with remarks about the table: columns that are not used, or understood by a rule; without it there
-        is a warning about the latter.
+        Called with remarks about the table: columns that are not used, or that are interpreted by a rule; if it is left
+        out, there is a warning about the latter.
 
     Returns
     -------
@@ -185,7 +185,7 @@ class _Conversion:
     differentiate: bool = False
     cutoff: float | None = None
     reach: list[Array] = field(default_factory=list)
-    """How far each coordinate goes, part by part."""
+    """Range of each coordinate, part by part."""
 
     def law(self, *state: Array) -> Array:
         if len(state[0]):

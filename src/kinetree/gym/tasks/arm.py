@@ -18,7 +18,7 @@ START = np.array([0.0, 1.2, 0.6, 0.0, 0.4, 0.0])
 """Angles at which the wrist is in front of the arm."""
 
 AROUND = 0.25
-"""How far from where the wrist starts the target may be, along each axis, m."""
+"""Largest distance of the target from the initial position of the wrist, along each axis, in m."""
 
 TOOL = "link_6"
 STIFFNESS = np.array([2000.0, 2000.0, 1000.0, 50.0, 50.0, 10.0])

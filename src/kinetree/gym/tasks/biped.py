@@ -16,7 +16,7 @@ from .task import Task, with_random
 
 SOLES = ("left_toe", "left_heel", "right_toe", "right_heel")
 BASE = 3
-"""Freedoms of the trunk in the plane: its angle, and two of its place."""
+"""Freedoms of the trunk in the plane: its angle, and two of its position."""
 
 BENT = 0.3
 STANDING = np.array([BENT, 2.0 * BENT, BENT] * 2)

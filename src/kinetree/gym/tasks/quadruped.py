@@ -24,7 +24,7 @@ STANDING = np.array([0.0, -0.5, 1.0] * 4)
 
 HEIGHT = 0.6 * np.cos(0.5)
 LOWEST = 0.3
-"""Of the trunk, m, below which it has fallen."""
+"""Height of the trunk, in m, below which it has fallen."""
 
 TIPPED = 0.6
 """Cosine of how far it may tip."""
@@ -40,7 +40,7 @@ def observe(m: Moment) -> list[Any]:
 def reward(m: Moment) -> Any:
     """Return up to one for the commanded speed straight ahead, minus penalties for turning, swaying and power.
 
-    Ahead is where the trunk points, level with the ground, whatever its heading: that is all the observation tells.
+    Ahead is the horizontal direction in which the trunk points, regardless of its heading, which is not observed.
     """
     up, (turning, moving) = m.up("trunk"), m.twist("trunk")
     nose = Vec3(1.0, 0.0, 0.0)

@@ -18,14 +18,14 @@ class Task:
     Attributes
     ----------
     title : str
-        What is to be done, in words.
+        Short description of the task.
     world : callable
-        Makes the world, with options of :class:`kinetree.World` that everybody may choose: ``batch``, ``precision``,
+        Makes the world, with the options of :class:`kinetree.World` that users may choose: ``batch``, ``precision``,
         ``threads``, ``first`` and ``random``.
     scale, center : float or array_like
-        What actions from -1 to 1 mean to the motors.
+        Motors get ``center + scale * action`` for actions from -1 to 1.
     time_limit : float
-        Seconds of an episode.
+        Duration of an episode in seconds.
     """
 
     title: str

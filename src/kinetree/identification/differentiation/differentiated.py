@@ -29,19 +29,19 @@ class DifferentiatedMotion:
     Attributes
     ----------
     t, q, v, a : ndarray (T,), (T, nq), (T, nv), (T, nv)
-        NaN in rows whose positions are not numbers.
+        The motion; NaN in rows whose positions are not numbers.
     v_deviation, a_deviation : ndarray (T, nv)
-        Standard deviations of ``v`` and ``a``: larger at the ends, where samples are on one side only.  NaN where a
-        cutoff was given, as it says nothing about the noise.
+        Standard deviations of ``v`` and ``a``; they are larger at the ends, where samples are on one side only. NaN if
+        a cutoff was given, since the noise is not estimated then.
     noise : ndarray (nq,)
-        Standard deviation of the noise of each position, as it was found; NaN with a cutoff.
+        Estimated standard deviation of the noise of each position; NaN if a cutoff was given.
     band : Band
-        The frequencies: ``band.motion``, the highest at which joints move, and ``band.cutoff``, at which half is let
-        through, of the joint for which that is highest.
+        ``band.motion`` is the highest frequency at which joints move, and ``band.cutoff`` the frequency at which half
+        of the amplitude passes, for the joint for which it is highest.
     is_even : bool
         Whether the samples were evenly spaced.
     averaged : int
-        How many neighboring samples were taken together, because their noise is not independent.
+        How many neighboring samples were averaged because their noise is not independent.
     """
 
     t: Array
@@ -58,7 +58,7 @@ class DifferentiatedMotion:
     def uncertainty(self) -> tuple[Array, Array, float]:
         """Return standard deviations of accelerations inside and near the ends, (nv,) each, and the ends' length in s.
 
-        An end is where accelerations are less certain than between the ends by a factor above two.
+        Accelerations count as near an end if their deviation is more than twice that in the middle.
         """
         known = np.isfinite(self.a_deviation).all(axis=-1)
         t, deviation = self.t[known], self.a_deviation[known]
@@ -76,10 +76,10 @@ def differentiated(
 ) -> DifferentiatedMotion:
     """Return velocities and accelerations of sampled positions, with their uncertainty.
 
-    Each coordinate becomes a spline that is as smooth as its samples ask for: noise, smoothness and standard deviations
-    are found together (restricted maximum likelihood).  The noise is taken for white; where the spectrum tells that it
-    is not, as behind a filter, neighboring samples are averaged before.  Times may be uneven.  With ``cutoff`` a
-    zero-phase filter does it instead, as in identification.
+    Each coordinate is fitted by a spline that is as smooth as the samples suggest: noise, smoothness and standard
+    deviations are estimated together (restricted maximum likelihood). The noise is assumed to be white; if the spectrum
+    shows that it is not, for example after a filter, neighboring samples are averaged first. Times need not be evenly
+    spaced. With ``cutoff``, a zero-phase filter is used instead, as in identification.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def differentiated(
     q : array_like, shape (T, nq)
         Positions.
     cutoff : float, optional
-        Of the filter, in Hz.
+        Cutoff frequency of the filter, in Hz.
     joints : sequence of str, optional
-        Names of joints with a coordinate each that the columns of q are, where they are not all.
+        Names of the joints (with one coordinate each) that the columns of q belong to; by default, all joints.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def differentiated(
     moving = robot if joints is None else SingleCoordinates(width)
     measured = continuous(positions[good], moving)  # type: ignore[arg-type]
     unit = on_manifold(measured.copy(), moving)  # type: ignore[arg-type]
-    if np.abs(unit - measured).max() < tuned.NOISE_OF_QUATERNIONS:  # beyond, they are none, and the robot will say so
+    if np.abs(unit - measured).max() < tuned.NOISE_OF_QUATERNIONS:  # the robot reports others
         measured = unit
     piece = evenly_sampled(known, {"q": measured, "tau": np.zeros((len(known), 1))}, step)
     even = len(piece.t) == len(known) and bool(np.array_equal(piece.t, known))
@@ -148,11 +148,11 @@ def differentiated(
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------ splines as smooth as the samples ask for
+# ------------------------------------------------------------------ splines as smooth as the samples suggest
 
 
 def _smoothed(piece: Piece, t: Array, q: Array, robot: Robot | SingleCoordinates) -> DifferentiatedMotion:
-    """Smooth all coordinates; those at rest have no noise, either."""
+    """Smooth all coordinates; constant ones are taken to have no noise."""
     moves = np.flatnonzero(np.ptp(q, axis=0) > 0.0)
     band = choose_band([piece], robot)  # type: ignore[arg-type]
     averaged, curves = 1, smooth_curves(t, q[:, moves])
@@ -225,7 +225,7 @@ def _rates_of(
     return v, a, spread
 
 
-# ------------------------------------------------------------------ a filter with a cutoff that was given
+# ------------------------------------------------------------------ a filter with a given cutoff
 
 
 def _filtered(piece: Piece, t: Array, band: Band, robot: Robot | SingleCoordinates, even: bool) -> DifferentiatedMotion:
@@ -242,8 +242,9 @@ def _filtered(piece: Piece, t: Array, band: Band, robot: Robot | SingleCoordinat
 def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordinates) -> FilteredMotion:
     """Filter and differentiate a motion that need not be at rest at its ends.
 
-    Filters go on beyond the ends by turning the samples about the last one, where accelerations would vanish.  So a
-    polynomial with the position, velocity and acceleration of both ends is taken off before, and added behind.
+    Filters extend the samples beyond the ends by reflecting them about the last one, which makes accelerations vanish
+    there. So a polynomial with the position, velocity and acceleration at both ends is subtracted before filtering and
+    added afterwards.
     """
     of_q, of_v = _plain(robot)
     if not len(of_q):

@@ -27,7 +27,7 @@ from ...spatial.arrays import Array
 from .. import tuned
 
 EXPONENTS = np.linspace(-6.0, 9.0, 16)
-"""Where lambda is looked for, in powers of ten, before it is found more closely."""
+"""Values of lambda to try first, in powers of ten, before the search is refined."""
 
 TINY = float(np.finfo(float).tiny)
 
@@ -89,7 +89,7 @@ class SmoothCurve:
     noise : float
         Standard deviation of the samples.
     cutoff : float
-        Frequency in Hz of which half is let through.
+        Frequency in Hz at which half of the amplitude passes.
     order : int
         The derivative that is white noise.
     unlikelihood : float
@@ -159,7 +159,7 @@ class _SplineEquations:
         weight, free = 10.0**exponent, len(self.y) - self.order
         try:
             factor = cholesky_banded(self.normal + weight * self.rough)
-        except LinAlgError:  # hardly any weight, and splines without samples
+        except LinAlgError:  # with hardly any weight, and splines without samples, the matrix is not positive definite
             return np.zeros((0, 0)), np.zeros(0), 0.0, np.inf
         found = cho_solve_banded((factor, False), self.seen)
         left = np.sum((self.y - self.values @ found) ** 2) + weight * np.sum(np.diff(found, self.order) ** 2)
@@ -190,7 +190,7 @@ def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
         samples = _SplineEquations(bases, y, order, intervals)
         exponent = samples.best()
         step = samples.knots[1] - samples.knots[0]
-        weight = 10.0**exponent * step ** (2 * order - 1)  # of the integral
+        weight = 10.0**exponent * step ** (2 * order - 1)  # the scale of the integral
         cutoff = float((bases.rate / weight) ** (0.5 / order) / (2.0 * np.pi))
         if cutoff * step < tuned.PER_KNOT or intervals >= len(y):
             factor, found, squares, unlikelihood = samples.solved(exponent)
@@ -200,7 +200,7 @@ def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
 
 
 def _fineness(bases: _Bases, y: Array, order: int) -> int:
-    """Return the initial number of intervals: all are tried, as coarse knots may mistake a motion for noise."""
+    """Return the initial number of intervals; all are tried, since coarse knots may mistake a motion for noise."""
     levels = [tuned.FEWEST_KNOTS]
     while levels[-1] < len(y):
         levels.append(min(4 * levels[-1], len(y)))
@@ -214,11 +214,12 @@ def smooth_curves(t: Array, y: Array, span: tuple[float, float] | None = None) -
     Parameters
     ----------
     t : ndarray (T,)
-        Increasing times, not necessarily even.
+        Increasing times, not necessarily evenly spaced.
     y : ndarray (T, n)
-        Samples with white noise, not all the same in any column.
+        Samples with white noise; no column may be constant.
     span : pair of floats, optional
-        From when to when curves are asked for, where that is longer: they are less certain there, and say so.
+        Time span of the curves, if it is longer than that of the samples; the standard deviations show that the curves
+        are less certain there.
     """
     bases = _Bases(t, (float(t[0]), float(t[-1])) if span is None else span)
     middle = tuned.ORDERS[1]

@@ -1,4 +1,4 @@
-"""Exchanged columns, wrong signs and wrong zeros, which show because forces fit much better after a change."""
+"""Exchanged columns, wrong signs and wrong zeros, which are detected because forces fit much better after a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..model_choice import Columns
 
 
 class Change(NamedTuple):
-    """A change of the given columns: whose motion each joint has, its sign, an offset of positions; the forces."""
+    """A change of the given columns: which motion, sign and offset each joint gets, and which forces."""
 
     order: Array
     sign: Array
@@ -33,18 +33,19 @@ class MeanColumns(NamedTuple):
     rubbing: Array
     """Viscous and Coulomb friction and an offset of every joint, (groups, joints, 3 joints)."""
     fast: Array
-    """Which rows count, (groups, joints): joints that are about to turn back have any friction."""
+    """Which rows count, (groups, joints); the friction of a joint that is about to reverse is unknown."""
 
 
 def of_columns(columns: Columns, errors: Array) -> list[str]:
     """Return a warning if forces fit much better with two columns exchanged, one of another sign, or another zero.
 
-    Where a joint's zero is of no matter to the fit, because its body may be turned with it, the file's masses judge.
+    If a joint's zero does not affect the fit, because its body may be turned with it, the masses of the file are used
+    for comparison.
 
     Parameters
     ----------
     columns : Columns
-        Of the fit.
+        Columns of the fit.
     errors : ndarray
         Relative errors of the fit, per row.
     """
@@ -91,13 +92,13 @@ class _Judge:
     ----------
     prepared : Prepared
     groups : sequence of str
-        Parameters whose columns say all that bodies and rotors do.
+        Parameters whose columns describe all effects of bodies and rotors.
     """
 
     def __init__(self, prepared: Prepared, groups: Sequence[str]) -> None:
         self.robot, self.inertial = prepared.robot, prepared.inertial
         self.independent = [k for k, name in enumerate(self.inertial) if name in set(groups)]
-        parts = [(m, slice(d.centers[0], d.centers[-1] + 1))  # at the ends accelerations are poor
+        parts = [(m, slice(d.centers[0], d.centers[-1] + 1))  # accelerations are inaccurate at the ends
                  for m, d in zip(prepared.motions, prepared.decimations, strict=True)]  # fmt: skip
         rows = sum(inside.stop - inside.start for _, inside in parts)
         begins = np.linspace(
@@ -152,7 +153,7 @@ class _Judge:
             q, v, a = (change.sign * x[:, change.order] for x in self.motion)
             y = self.robot.regressor(q + change.turn, v, a, parameters=self.inertial)
             rubbing = self._mean(np.stack([v, np.sign(v), np.ones_like(v)], axis=1))
-            own = rubbing[:, None] * np.eye(self.robot.nv)[:, None]  # each in its own joint's row
+            own = rubbing[:, None] * np.eye(self.robot.nv)[:, None]  # each parameter in the row of its own joint
             fast = np.abs(v) > tuned.FASTER * np.abs(v).max(axis=0)
             counted = fast.reshape(self.groups, -1, self.robot.nv).all(axis=1)
             self._columns[key] = MeanColumns(self._mean(y), own.reshape(*counted.shape, -1), counted)
@@ -167,7 +168,7 @@ class _Judge:
         return self._left_of([found.inertial[..., self.independent], found.rubbing], self._mean(change.force), change)
 
     def by_file(self, change: Change) -> float:
-        """Return the share of forces that the file's masses and fitted friction leave; 0 without masses."""
+        """Return the share of forces that the file's masses and fitted friction leave unexplained; 0 without masses."""
         if not np.any(self.file):
             return 0.0
         found = self.columns(change)

@@ -23,13 +23,14 @@ def doubts(
     ----------
     found : Identified
     before : ndarray
-        The combinations of inertial parameters of the robot as it was; zeros if it had no masses.
+        The combinations of inertial parameters of the original robot; zeros if it had no masses.
     still : sequence of str
         Joints that hardly move.
     odd_units : bool
-        Whether units of the motion or its columns are in doubt already: then those of forces are no news.
+        Whether units of the motion or its columns are already in doubt; if so, doubtful units of forces are not
+        reported.
     short : str
-        That the motion is too short, if it is: then nothing else is news.
+        Warning that the motion is too short; empty if it is not. If there is one, nothing else is reported.
     """
     words = [short] if short else [] if odd_units else _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
@@ -93,16 +94,16 @@ def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list
     ----------
     fit : Estimate
     equations : MeasuredEquations
-        With the columns of bodies and rotors first.
+        Equations in which the columns of bodies and rotors come first.
     before : ndarray
-        The combinations of these of the robot as it was.
+        The values of these combinations for the original robot.
     """
     weight = (equations.counted / fit.noise)[..., None]
     tall = (equations.y * weight).reshape(-1, len(equations.names))
     loads = np.stack([tall[:, : len(before)] @ x for x in (fit.values[: len(before)], before)], axis=1)
     size = np.linalg.norm(tall[:, len(before) :], axis=0)
     rubbing = np.linalg.qr(tall[:, len(before) :][:, size > 0.0] / size[size > 0.0])[0]
-    new, old = (loads - rubbing @ (rubbing.T @ loads)).T  # what no friction or offset could take over
+    new, old = (loads - rubbing @ (rubbing.T @ loads)).T  # the part that neither friction nor an offset can explain
     if len(before) < tuned.SEVERAL or np.linalg.norm(old) < tuned.TOLD:
         return []
     factor = float(new @ old) / float(old @ old)
@@ -128,7 +129,7 @@ def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place
 
 def _units(found: Identified, before: Array) -> list[str]:
     """Return warnings from a comparison with the file's values, if it has any, and about forces with the wrong sign."""
-    told = found.relative_deviations[: len(before)] < tuned.POOR  # what is not told may be anything
+    told = found.relative_deviations[: len(before)] < tuned.POOR  # others may be anything
     old, new = (np.linalg.norm(x[: len(before)][told]) for x in (before, found.values))
     if old > 0.0 and new > 0.0 and not 1.0 / tuned.PLAUSIBLE < new / old < tuned.PLAUSIBLE:
         return [

@@ -20,10 +20,10 @@ UNITS = (
     (1e-6, "times look like microseconds"),
     (1e-9, "times look like nanoseconds"),
 )
-"""What steps of positions are, over velocities times steps of time, where units are wrong."""
+"""Ratios of position steps to velocities times time steps that show wrong units."""
 
 CLOCKS = {"milliseconds": ("ms", 1e-3), "microseconds": ("us", 1e-6), "nanoseconds": ("ns", 1e-9)}
-"""Units of clocks that times may be in without saying so."""
+"""Units of clocks in which times may be given without a label."""
 
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
@@ -43,7 +43,7 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
             f"positions look like degrees: {robot.q_names[k]} goes to {reach[k]:.4g} rad, its limit is {limits[k]:.3g}"
         )
     moving = [k for k in turning if reach[k] > tuned.MOVES]
-    within = any(np.isfinite(limits[k]) for k in moving)  # a joint that keeps to its limits is in rad
+    within = any(np.isfinite(limits[k]) for k in moving)  # a joint that stays within its limits is in rad
     if not moving or within or not np.median(reach[moving]) > tuned.TURNS_IN_DEGREES * 2.0 * np.pi:
         return ""
     return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
@@ -55,7 +55,7 @@ def doubtful_steps(step: float) -> str:
     Parameters
     ----------
     step : float
-        From one row to the next, as the table has it.
+        Time from one row to the next, as given in the table.
     """
     if not step > tuned.SLOWEST:
         return ""
@@ -64,7 +64,7 @@ def doubtful_steps(step: float) -> str:
 
 
 def of_units(data: Measured, robot: Robot) -> list[str]:
-    """Return a warning if positions, velocities and times do not fit one another, or cannot be in rad and s."""
+    """Return a warning if positions, velocities and times are inconsistent, or cannot be in rad and s."""
     good = np.isfinite(data.q).all(axis=1)
     t, q = data.t[good], data.q[good]
     if len(t) < 2:
@@ -98,8 +98,9 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
 def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
     """Return a warning if positions do not change at all in the middle of a motion.
 
-    Behind that they jump; or, where the joint came back meanwhile, its speed breaks off or sets in faster than it
-    changes anywhere else.  A joint that comes to rest brakes, and one whose steps are coarse has such changes always.
+    Afterwards they jump; or, if the joint has returned in the meantime, its speed stops or starts more abruptly than it
+    changes anywhere else. A joint that really comes to rest slows down first, and one with a coarse encoder shows such
+    changes everywhere.
     """
     words = []
     t, q = data.t, data.q
@@ -133,12 +134,12 @@ def _breaks_off(t: Array, q: Array, starts: Array, ends: Array) -> Array:
     span = max(3, int(np.ceil(tuned.BRAKES_WITHIN / max(float(np.median(np.diff(t))), 1e-300))))
     if len(q) < 3 * span:
         return np.zeros(len(starts), dtype=bool)
-    bends = np.abs(q[2 * span :] - 2.0 * q[span:-span] + q[: -2 * span])  # around samples span, span + 1, ...
+    bends = np.abs(q[2 * span :] - 2.0 * q[span:-span] + q[: -2 * span])  # at samples span, span + 1, ...
     elsewhere = np.isfinite(bends)
     for first, last in zip(starts, ends, strict=True):
         elsewhere[max(0, first - 2 * span) : max(0, last + 1)] = False
     most = tuned.BREAKS_BY * float(np.max(bends[elsewhere], initial=0.0))
-    inner = (starts >= span) & (ends + span < len(q))  # records begin and end in the midst of anything
+    inner = (starts >= span) & (ends + span < len(q))  # records may begin and end in the middle of a motion
     before = np.abs(q[starts] - q[np.maximum(starts - span, 0)])
     behind = np.abs(q[np.minimum(ends + span, len(q) - 1)] - q[ends])
     return np.asarray(inner & (most > 0.0) & (np.maximum(before, behind) > most))

@@ -1,4 +1,4 @@
-"""Motions that are too short, and forces that are delayed relative to positions, or early."""
+"""Motions that are too short, and forces that come later or earlier than positions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..model_choice import Columns
 
 
 def of_shortness(prepared: Prepared, lasts: float) -> str:
-    """Return a warning if a motion is too short to identify anything from: most joints hardly reverse.
+    """Return a warning if a motion is too short to identify anything: most joints hardly ever reverse.
 
     Parameters
     ----------
     prepared : Prepared
     lasts : float
-        How many seconds were measured.
+        Duration of the measurement, in seconds.
     """
     turns = []
     for joint in np.flatnonzero(prepared.moving):
@@ -42,13 +42,13 @@ def of_shortness(prepared: Prepared, lasts: float) -> str:
 def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     """Return a warning if forces shifted in time would fit the motion much better.
 
-    Friction that builds up over some way, which hides delays of forces, is judged beside that which does so at once:
-    whatever fits best without a delay is compared with whatever does with one.
+    Friction that builds up over some travel can hide delays of forces, so it is tried as well as friction that builds
+    up at once: the best fit without a delay is compared with the best fit with one.
 
     Parameters
     ----------
     columns : Columns
-        Of the fit.
+        Columns of the fit.
     fit : Estimate
     """
     prepared = columns.prepared

@@ -1,9 +1,10 @@
-"""Parameters that real bodies can have: fits whose every pseudo-inertia is positive definite.
+"""Physically possible parameters: fits in which every pseudo-inertia is positive definite.
 
-The fit is ``|A x - b|^2 / 2`` in units of the noise, plus a pull toward the robot's own values, which decides what the
-motion does not: by the log-det divergence of pseudo-inertias, a distance between bodies that does not depend on units
-(Lee, Wensing and Park, 2020), or by Euclidean distance.  Three ways find it: Newton steps with a barrier, written here;
-a semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coordinates.
+The fit minimizes ``|A x - b|^2 / 2`` in units of the noise, plus a regularization toward the robot's own values, which
+decides what the motion does not determine. It is either the log-det divergence of pseudo-inertias, a distance between
+bodies that does not depend on units (Lee, Wensing and Park, 2020), or the Euclidean distance. There are three methods:
+Newton steps with a barrier, written here; a semidefinite program solved by CVXPY; and Gauss-Newton steps in
+log-Cholesky coordinates.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ PULLS = ("log_det", "euclidean")
 
 @dataclass(frozen=True)
 class ConsistentFit:
-    """The problem: what is to be fitted, and the conditions.
+    """A fitting problem with its conditions.
 
     Attributes
     ----------
     a, b : ndarray (m, p), (m,)
         The equations, in units of the noise.
     bodies : sequence of ten indices each
-        Where the parameters of each body are in x.
+        Indices in x of the parameters of each body.
     positive : sequence of int
-        Which of the others must not be negative: rotor inertias, friction.
+        Indices of other parameters that must not be negative: rotor inertias, friction.
     reference : ndarray (p,)
-        The values to stay near: those of bodies must be possible.
+        The values to stay near; those of bodies must be physically possible.
     pull : {"log_det", "euclidean"}
     weight : float or ndarray, one per body
-        Of the pull: 1 lets a body's change by a factor e count as one standard deviation would.
+        Weight of the pull: with 1, a change of a body by a factor e counts as much as one standard deviation.
     """
 
     a: Array
@@ -72,7 +73,7 @@ class ConsistentFit:
 
     @property
     def scale(self) -> Array:
-        """The scale of each parameter in the Euclidean pull: the largest of its body, or of its kind."""
+        """The scale of each parameter in the Euclidean pull: the largest one of its body, or of its kind."""
         found = np.maximum(np.abs(self.reference), 1e-3)
         for own in self.bodies:
             ten = np.abs(self.reference[own])
@@ -85,7 +86,7 @@ class ConsistentFit:
 
 
 def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
-    """Return the fit whose bodies are all possible.
+    """Return the best fit in which all bodies are possible.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
     try:
         ways = {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}
         x[kept] = ways[way](settled)
-    except np.linalg.LinAlgError:  # bodies have shrunk to nothing
+    except np.linalg.LinAlgError:  # the bodies have shrunk to nothing
         raise IdentificationError(_NOT_FOUND) from None
     return x
 
@@ -107,8 +108,9 @@ def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
 def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
     """Return a problem with a unique solution, and the parameters that remain in it.
 
-    Bodies have their pull.  Rotors and friction have none: those that no row depends on stay as they were, and the
-    others are drawn there so faintly that only what the rows do not tell follows.
+    Parameters of bodies are pulled toward their reference. For rotors and friction there is no such pull: those that no
+    row depends on are kept, and the others are pulled so weakly that only combinations that the rows do not determine
+    are affected.
     """
     size = np.linalg.norm(problem.a, axis=0)
     others = np.ones(len(size), dtype=bool)
@@ -135,7 +137,7 @@ def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
 
 
 def by_barrier(problem: ConsistentFit) -> Array:
-    """Minimize by damped Newton steps, with logarithmic barriers that become weaker and weaker."""
+    """Minimize by damped Newton steps, with logarithmic barriers that are weakened step by step."""
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
@@ -148,7 +150,7 @@ def by_barrier(problem: ConsistentFit) -> Array:
 
 
 def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
-    """Yield weights of pull and barrier, from strong ones to the wanted ones; otherwise steps do not converge."""
+    """Yield weights of pull and barrier, from strong ones to the final ones; otherwise steps do not converge."""
     strong = max(1e4, 0.01 * float(problem.b @ problem.b))
     barrier = 1.0
     weights = np.maximum(strong, problem.weights) if problem.pull == "log_det" else problem.weights
@@ -164,7 +166,7 @@ def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
 def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
     """Minimize by Newton steps; return the point, and the gain of another step: zero if they converged.
 
-    Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
+    If the data call for parameters that are far from possible, bodies shrink toward zero, step after step.
     """
     decrease = 0.0
     for _ in range(tuned.NEWTON_STEPS):
@@ -173,13 +175,13 @@ def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
         step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
         decrease = -float(gradient @ step)
         now, length = _value(problem, normal, right, x, barrier), 1.0
-        if decrease < 1e-9 + 1e-12 * abs(now):  # rounding hides what is gained; steps are still good for some digits
+        if decrease < 1e-9 + 1e-12 * abs(now):  # rounding hides the gain, but further steps still improve some digits
             last = x + step
             return last if np.isfinite(_value(problem, normal, right, last, barrier)) else x, 0.0
         while not _value(problem, normal, right, x + length * step, barrier) <= now - 1e-4 * length * decrease:
             length *= 0.5
             if length < 1e-12:
-                return x, 0.0  # rounding: there is nothing left to gain
+                return x, 0.0  # only rounding is left: nothing more can be gained
         x = x + length * step
     return x, decrease
 

@@ -1,9 +1,9 @@
 """Least squares for noisy regressors: instruments that are correlated with the motion but not with its noise.
 
 Noise in positions makes the columns of the regressor correlate with the residuals, and least squares is biased.
-Columns are therefore replaced by the part of them that another motion explains, such as the commanded one, or that of
-a simulation: two-stage least squares, which is the method of instrumental variables with as many instruments as columns
-(Janot, Vandanjon and Gautier, 2014).
+Columns are therefore replaced by the part that another motion explains, such as the commanded one or that of a
+simulation. This is two-stage least squares, which is the method of instrumental variables with as many instruments as
+columns (Janot, Vandanjon and Gautier, 2014).
 """
 
 from __future__ import annotations

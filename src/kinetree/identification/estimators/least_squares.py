@@ -31,7 +31,7 @@ class Estimate:
     noise : ndarray (..., r)
         Standard deviation of the residuals of each joint.
     weights : ndarray (..., n, r)
-        How much each row counts, beside the noise of its joint: 0 for those that do not.
+        Weight of each row in addition to the noise of its joint: 0 for rows that are not used.
     """
 
     values: Array
@@ -54,17 +54,18 @@ def estimate(
     Parameters
     ----------
     y : ndarray (n, r, p)
-        With independent columns.
+        The columns must be independent.
     tau : ndarray (..., n, r)
     method : {"ordinary", "weighted", "reweighted"}
-        All rows alike; each joint by the noise of its residuals; and with outliers that count less, too (Huber).
+        All rows with equal weights; rows weighted by the noise of their joint's residuals; and, in addition, with less
+        weight for outliers (Huber).
     counted : ndarray (n, r), optional
-        Which rows count at all.
+        Which rows are used at all.
     prior : ndarray (p,), optional
-        What directions that the rows do not tell keep; zero when left out.
+        Values to keep along directions that the rows do not determine; zero by default.
     sources : ndarray (n, r, m), optional
-        How noise comes into the rows: its sources, of sizes that the residuals tell, are independent of one another,
-        and these are their shares in each row.  Rows are independent of one another when it is left out.
+        How noise enters the rows: there are m independent sources, whose sizes are estimated from the residuals, and
+        these are their shares in each row. By default, rows are independent of one another.
     """
     if method not in METHODS:
         raise UnknownNameError("estimator", method, METHODS)
@@ -78,7 +79,7 @@ def estimate(
     size = np.where(size > 0.0, size, 1.0)
     least = tuned.EXACT * size
     found = _settled(y, force, alive, size, least, method, tuned.FIRST_ROUNDS)
-    if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
+    if method != "ordinary":  # solve again in units of the noise, which differs most between joints
         size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
         found = _settled(y, force, alive, size, least, method, tuned.MOST_ROUNDS, sources)
     return found if prior is None else replace(found, values=found.values + prior)
@@ -88,7 +89,7 @@ def _settled(
     y: Array, force: Array, alive: Array, size: Array, least: Array, method: str, rounds: int,
     sources: Array | None = None,
 ) -> Estimate:  # fmt: skip
-    """Solve until the noise of the joints no longer changes, with rows in units of a size per joint."""
+    """Solve until the noise of the joints no longer changes, with the rows of each joint scaled by a size."""
     r = y.shape[1]
     basis, back = _orthonormal(y * (alive / size)[..., None])
     per_joint = np.swapaxes(basis, -1, -2) @ basis
@@ -114,7 +115,7 @@ def _settled(
 
     noise, (z, inverse, weights) = settle(weighed, noise, (*_solve(basis, force, noise, weights), weights), rounds)
     residual = force - _apply(basis, z)
-    if method == "ordinary":  # joints have noise of their own, though their rows count alike
+    if method == "ordinary":  # joints have different noise, although their rows have equal weights
         own = _noise(residual, alive, _taken(per_joint, inverse, noise))
         spread = np.tensordot((own / noise**2) ** 2, per_joint, axes=(-1, 0))
         inverse, noise = inverse @ spread @ inverse, own
@@ -129,8 +130,8 @@ def _settled(
 def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources: Array) -> Array:
     """Return the covariance of the noise terms, (..., k, k): the inverse of the solution's if rows were independent.
 
-    Sizes of the sources are those with which products of residuals of the same sample are explained best, by least
-    squares: of sources g with squares s, the mean of r r^T is the sum of s g g^T.
+    The sizes of the sources are those that best explain the products of residuals of the same sample, by least squares:
+    for sources g with squared sizes s, the mean of r r^T is the sum of s g g^T.
 
     Parameters
     ----------
@@ -143,12 +144,12 @@ def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources
     batch = residual.shape[:-2]
     found = np.zeros((*batch, k, k))
     own = np.broadcast_to(np.eye(len(basis)), (len(sources), len(basis), len(basis)))
-    every = np.concatenate([sources, own], axis=-1)  # whatever else there is, in each row for itself
+    every = np.concatenate([sources, own], axis=-1)  # the remaining noise, independent in each row
     for index in np.ndindex(*batch):
         scale = np.sqrt(weights[index]) / noise[index]
         rest, seen = scale * residual[index], scale[..., None] * every
         counts = np.maximum(np.sum(weights[index] > 0.0, axis=0), 1)
-        rest = rest / np.sqrt(np.maximum(np.sum(rest**2, axis=0) / counts, 1e-300))  # what was fitted is missing in it
+        rest = rest / np.sqrt(np.maximum(np.sum(rest**2, axis=0) / counts, 1e-300))  # without the fitted part
         seen = seen / np.sqrt(np.maximum(np.mean(np.sum(seen**2, axis=1), axis=0), 1e-300))
         products = np.einsum("nri,nrj->nij", seen, seen, optimize=True)
         squares = _not_negative(np.sum(products**2, axis=0), np.sum(np.einsum("nri,nr->ni", seen, rest) ** 2, axis=0))
@@ -190,7 +191,7 @@ def _orthonormal(y: Array) -> tuple[Array, Array]:
 def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Array, Array]:
     """Return the solution and the inverse of the normal matrix; the basis is (r, n, p), joint after joint."""
     scale = noise[..., :, None] ** -2.0 * np.swapaxes(weights, -1, -2)
-    if weights.ndim == 2 or weights.strides[0] == 0:  # every entry of the batch counts its rows alike
+    if weights.ndim == 2 or weights.strides[0] == 0:  # all entries of the batch have the same row weights
         one = weights.reshape(-1, *weights.shape[-2:])[0].T
         per_joint = np.swapaxes(basis, -1, -2) @ (one[..., None] * basis)
         normal = np.tensordot(noise**-2.0, per_joint, axes=(-1, 0))
@@ -225,18 +226,18 @@ def noise_left(squares: Array, rows: Array, taken: Array) -> Array:
 def settle(
     weighed: Callable[[Array, Found], tuple[Array, Found]], noise: Array, found: Found, rounds: int
 ) -> tuple[Array, Found]:
-    """Fit repeatedly, with rows weighted by the noise left by the last fit, until that no longer changes.
+    """Fit repeatedly, with rows weighted by the noise of the previous fit, until the noise no longer changes.
 
     Parameters
     ----------
     weighed : callable
-        ``(noise, found)`` to the noise that a fit leaves, and what it finds.
+        A function of ``(noise, found)`` that returns the noise that a new fit leaves, and the fit.
     noise : ndarray
-        To begin with.
+        Initial noise.
     found
-        The fit that left it.
+        The fit that left this noise.
     rounds : int
-        At most.
+        Maximum number of fits.
     """
     for _ in range(rounds):
         before = noise

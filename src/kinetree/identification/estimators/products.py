@@ -1,6 +1,6 @@
-"""Weighted least squares from products of columns: for the many fits by which models are compared.
+"""Weighted least squares from products of columns, for the many fits that are needed to compare models.
 
-Products are squares, so half of the digits are lost; differences between models are far larger than that.
+Forming products loses half of the digits, but differences between models are far larger than that.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Folds:
     ----------
     parts : ndarray (folds, r, p + 1, p + 1)
     counts : ndarray (r,)
-        Rows that count.
+        Number of rows that are used.
     """
 
     parts: Array

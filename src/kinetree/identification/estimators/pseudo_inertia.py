@@ -1,8 +1,8 @@
 """Ten parameters as a matrix: a body is possible if and only if its pseudo-inertia is positive definite.
 
 The matrix holds the second moments of the density, ``[[S, h], [h^T, m]]`` with ``S = tr(I)/2 - I`` (Wensing, Kim and
-Slotine, 2018).  It is linear in the parameters; its Cholesky factor with the logarithms of the diagonal are coordinates
-that reach every possible body and no other (Rucker and Wensing, 2022).
+Slotine, 2018).  It is linear in the parameters; the entries of its Cholesky factor, with logarithms on the diagonal,
+are coordinates that describe every possible body and no other (Rucker and Wensing, 2022).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def parameters_of(matrix: Array) -> Array:
 
 
 def is_possible(ten: Array, slack: float = 1e-9) -> Array:
-    """Return whether there is a body with these parameters, up to rounding; points and rods count."""
+    """Return whether there is a body with these parameters, up to rounding; points and rods are allowed."""
     matrix = matrix_of(ten)
     least = np.linalg.eigvalsh(matrix)[..., 0]
     return np.asarray(least >= -slack * np.maximum(np.trace(matrix, axis1=-2, axis2=-1), 1e-300))
@@ -71,7 +71,7 @@ def factor_of(coordinates: Array) -> Array:
 
 
 def log_cholesky_slope(coordinates: Array) -> Array:
-    """Return the derivative of the ten parameters by the ten coordinates, (..., 10, 10)."""
+    """Return the derivative of the ten parameters with respect to the ten coordinates, (..., 10, 10)."""
     factor = factor_of(coordinates)
     rows, columns = np.tril_indices(4, -1)
     slope = np.zeros((*coordinates.shape[:-1], 10, 4, 4))

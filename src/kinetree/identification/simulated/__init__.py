@@ -1,1 +1,1 @@
-"""Estimators that simulate: from measured states, or with the robot's controller."""
+"""Estimators that use simulations, from measured states or with the robot's controller."""

@@ -1,11 +1,11 @@
 """The motion that a robot with given parameters would have made with the controller of the measured one.
 
 The method of direct and inverse dynamic identification models (DIDIM; Gautier, Janot and Vandanjon, 2013) takes the
-columns of its equations from such motions: they have no noise, so that only the measured forces matter, and no filter
-has to be chosen.  The fitted parameters give another motion, and so on until nothing changes any more.
+columns of its equations from such motions. They have no noise, so only the noise of the measured forces matters, and no
+filter has to be chosen. The fitted parameters give another motion, and so on until nothing changes anymore.
 
-Runs are cut into windows that are simulated side by side, by classical Runge-Kutta steps.  Each window begins
-somewhat before the part that counts, with the measured state, whose error the controller has removed by then.
+Runs are cut into windows that are simulated side by side, by classical Runge-Kutta steps.  Each window begins with the
+measured state, somewhat before the part that is used, by which time the controller has removed the error of that state.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class ControlledRun:
     Parameters
     ----------
     robot : Robot
-        As the controller knows it, and the one whose friction and bodies are to be found.
+        The robot as the controller knows it, and whose friction and bodies are to be identified.
     controller : Controller
-        Its trajectory is over the times of the data.
+        The controller; its trajectory must cover the times of the data.
     motions : sequence of FilteredMotion
-        As they were measured.
+        Motions as measured.
     skeleton : Robot
-        With the springs that were found; one for all parameters that are tried, so that its code is made once.
+        The robot with the springs that were found; it is used for all parameters that are tried, so that its code is
+        compiled once.
     """
 
     robot: Robot
@@ -78,7 +79,7 @@ class ControlledRun:
 
     @cached_property
     def width(self) -> Array:
-        """Speeds below which Coulomb friction is a straight line, per joint."""
+        """Speeds below which Coulomb friction is linear, per joint."""
         speeds = np.concatenate([m.v for m in self.motions])
         return tuned.SLOW * np.sqrt(np.mean(speeds**2, axis=0)) + 1e-9
 
@@ -88,7 +89,7 @@ class ControlledRun:
         Parameters
         ----------
         truth : Robot
-            With the parameters that are tried.
+            The robot with the parameters that are tried.
         """
         found = []
         for m in self.motions:
@@ -110,7 +111,7 @@ class ControlledRun:
     def _windows(self, m: FilteredMotion) -> Iterator[Array]:
         """Yield windows of equal length: where each begins, and the first and last sample that counts."""
         count, step = len(m.t), float(m.t[1] - m.t[0])
-        if len(self.controller.initial_states(self.robot.model)):  # nobody knows its states in the middle
+        if len(self.controller.initial_states(self.robot.model)):  # its states in the middle are unknown
             yield np.array([[0, 0, count]])
             return
         length, lead = max(2, round(tuned.WINDOW_LENGTH / step)), round(tuned.LEAD / step)
@@ -154,7 +155,7 @@ class ControlledRun:
 
     @cached_property
     def _rates(self) -> LawProgram:
-        """Accelerations, then the rates of the controller's states; parameters are inputs, so it is made once."""
+        """Accelerations, then the rates of the controller's states; parameters are inputs, so this is compiled once."""
         tree, n = self.skeleton.model, self.robot.nv
         names = [p.name for p in rows(tree) if p.symbol not in FRICTION]
         places = [Place(FLAT, key=name) for name in names]

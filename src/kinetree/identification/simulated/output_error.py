@@ -1,4 +1,4 @@
-"""Refining a result by output error: simulations that start from measured states must go where the robot went.
+"""Refining a result by output error: simulations that start from measured states must follow the measured motion.
 
 The data are cut into short windows, which are simulated side by side with the measured forces, by classical Runge-Kutta
 steps.  The sensitivities of positions and velocities to the parameters are integrated along with them, by exact
@@ -40,7 +40,7 @@ class Refined:
     errors : ndarray
         Root of the mean square of the difference between simulated and measured positions, per joint.
     errors_before : ndarray
-        The same, of the robot that it began with.
+        The same for the original robot.
     steps : int
         How many Gauss-Newton steps it took.
     """
@@ -63,9 +63,9 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
         The starting point; its friction and rotors are kept.
     data : Measured, path, or several of them
     window : float
-        How long each simulation is, in seconds.
+        Duration of each simulation, in seconds.
     steps : int
-        Gauss-Newton steps at most.
+        Maximum number of Gauss-Newton steps.
     """
     robot = found.robot
     if robot.loops is not None or robot.nq != robot.nv or robot.is_floating:
