@@ -10,7 +10,7 @@ former_names.install()
 
 
 def _meant(name: str) -> str | None:
-    """Return what another library's name is called here."""
+    """Return the kinetree name for a name known from another library."""
     from .robot.names_elsewhere import function_called
 
     here = function_called(name)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 NUMBERS = ("ArrayLike", "Array", "ndarray", "Gain")
-"""What arrays of numbers are called, of any scalar."""
+"""Annotations that stand for an array of numbers of any scalar type."""
 
 WORDS = {
     "float": "a number", "Scalar": "a number", "Scalars": "a sequence of numbers", "int": "a whole number",
@@ -27,17 +27,17 @@ WORDS = {
     "type": "a class", "NoneType": "None", "Condition": "a condition, as x > 0 is",
     **dict.fromkeys(NUMBERS, "an array of numbers"),
 }  # fmt: skip
-"""What kinds are called in messages; a class of kinetree goes by its name."""
+"""Words for kinds of arguments in messages; a kinetree class is called by its own name."""
 
 BY_NAME = {
     **dict.fromkeys(("robot", "tree"), "Robot | Model"),
     **dict.fromkeys(("condition", "conditions"), "Condition"),
 }
-"""What arguments are that are so called, where nothing is said of them."""
+"""The kinds of arguments with these names where they have no annotation."""
 
 
 class Unseen:
-    """A class of which only the name is known."""
+    """A class known only by its name."""
 
     def __class_getitem__(cls, _: Any) -> type[Unseen]:
         return cls
@@ -60,9 +60,9 @@ def wrong_kind(
     function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any], problem: Exception,
     shown: Callable[[Any], str] = repr,
 ) -> str | None:  # fmt: skip
-    """Return which argument is not of the kind that its annotation says, and what is wanted; None if all are.
+    """Return which argument does not match its annotation, and what is expected; None if all match.
 
-    Complex numbers are good for most arrays, and are to blame only where the problem is about them.
+    Most arrays may be complex, so complex numbers are blamed only where the problem is about them.
     """
     function = inspect.unwrap(function)
     names, given = _Names(getattr(function, "__globals__", {})), list(_given(function, args, named))
@@ -145,7 +145,7 @@ def _is_real(value: Any, _: Any) -> bool:
 
 
 def _is_whole(value: Any, _: Any) -> bool:
-    """Return whether something is a whole number, and one that a processor can hold."""
+    """Return whether something is a whole number that fits in a processor's integer."""
     one = value[()] if isinstance(value, np.ndarray) else value
     if isinstance(one, (bool, np.bool_, type, np.ndarray)) or not hasattr(one, "__index__"):
         return False
@@ -196,7 +196,7 @@ def _is_callable(value: Any, inner: tuple[Any, ...]) -> bool:
         return callable(value) and (not isinstance(inner[0], list) or bool(inspect.signature(value).bind(*inner[0])))
     except TypeError:
         return False
-    except (ValueError, IndexError):  # of built-in functions, whose arguments nobody knows; and where none are named
+    except (ValueError, IndexError):  # built-in functions, and functions without named arguments
         return True
 
 

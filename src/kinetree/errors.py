@@ -25,29 +25,29 @@ __all__ = [
 
 
 NEAR = 0.6
-"""How much alike a name and a suggestion must be: of five letters two may differ, or more behind the same beginning."""
+"""Least similarity of a name and a suggestion: two letters of five may differ, or more after an equal beginning."""
 
 NEXT_BEST = 0.05
-"""By how much further suggestions may be less alike than the best."""
+"""How much less similar than the best suggestion the others may be."""
 
 
 MOST_COMPARED = 500
-"""Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
+"""Names compared letter by letter; among more, those with the same beginning and end and a similar length."""
 
 MOST_LISTED, MOST_ARGUMENTS = 40, 12
-"""Names that an error lists where none is near, and arguments of a function."""
+"""How many names, and arguments of a function, an error lists where none is similar."""
 
 LONGEST_SHOWN = 80
-"""Letters of a value that a message shows."""
+"""How many letters of a value a message shows."""
 
 LONGEST_COMPARED = 100
-"""Letters of a name that are compared; of a longer one its beginning and its end."""
+"""How many letters of a name are compared; a longer name is cut to its beginning and its end."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """Return names that may have been meant, the likeliest first; none if none is similar.
 
-    However many and however long the known names are, the time grows with their number only.
+    The time grows only with the number of known names, not with their length.
     """
     wanted, names = _clipped(name.lower()), list(dict.fromkeys(map(str, known)))
     if len(names) > MOST_COMPARED:
@@ -82,7 +82,7 @@ def _same(name: str, other: str) -> int:
 def _likeness(name: str, other: str) -> float:
     """Return the similarity of two names, from 0 to 1.
 
-    Letters in common, more for the same beginning (as Winkler does) or one of several words.
+    It counts the letters in common, and adds for the same beginning (as Winkler does) or one shared word of several.
     """
     ratio = difflib.SequenceMatcher(None, name, other, autojunk=False).ratio()
     begun = ratio + 0.1 * min(_same(name, other), 4) * (1.0 - ratio)
@@ -116,9 +116,10 @@ class Setting:
     Parameters
     ----------
     name : str
-        As a keyword argument is called.
+        The name of the keyword argument.
     *values : object
-        Any of these; ``...`` for one that the user has to find; none where the message is about the option itself.
+        Values to choose from; ``...`` for one that the user has to find; none where the message is about the option
+        itself.
     """
 
     name: str
@@ -129,7 +130,7 @@ class Setting:
         object.__setattr__(self, "values", values)
 
     def __str__(self) -> str:
-        """Write it as Python does: ``integrator='radau' or 'bdf'``."""
+        """Write the setting as Python does: ``integrator='radau' or 'bdf'``."""
         written = (repr(x) if isinstance(x, str) else word_of(x) for x in self.values)
         return f"{self.name}={' or '.join(written)}" if self.values else self.name
 
@@ -150,7 +151,7 @@ class Message(str):
     Parameters
     ----------
     *parts : str, Setting or Message
-        What is put together.
+        The parts of the message, in order.
     """
 
     parts: tuple[str | Setting, ...]
@@ -266,7 +267,7 @@ class PathError(ClosureError):
     Attributes
     ----------
     point : int
-        Of the path; -1 for the way to its first one.
+        Index of the point on the path; -1 on the way to the first one.
     why : str
         What is wrong there.
     """
@@ -281,7 +282,7 @@ class UnsupportedError(KinetreeError, NotImplementedError):
 
 
 class NoLoopsError(KinetreeError, AttributeError):
-    """A robot without closed loops was asked for something that only :class:`kinetree.Mechanism` has."""
+    """A robot without closed loops was used for something that only :class:`kinetree.Mechanism` has."""
 
     def __init__(self, robot: str, method: str) -> None:
         super().__init__(
@@ -317,7 +318,7 @@ class NoValueError(KinetreeError):
 
 
 class ReadOnlyError(KinetreeError, AttributeError):
-    """Something was assigned that cannot be changed; says what to make instead."""
+    """An assignment to something that cannot be changed; says what to make instead."""
 
 
 class OptionError(KinetreeError, ValueError):
@@ -350,13 +351,13 @@ class SimulationError(KinetreeError, RuntimeError):
     time : float
         When it stopped.
     joint : str or None
-        Where, if one joint is to blame.
+        The joint, if a single one is to blame.
     """
 
     def __init__(self, message: str, time: float, joint: str | None = None, record: Any = None) -> None:
         self.time, self.joint, self.record = time, joint, record
         place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
-        when = 0.0 if abs(time) < 1e-9 else time  # steps look at where they begin from within
+        when = 0.0 if abs(time) < 1e-9 else time  # steps evaluate their starting state from within
         super().__init__(Message(f"at t = {when:.9g} s{place}: ", message))
 
 
@@ -393,14 +394,14 @@ class ContactWarning(KinetreeWarning):
     Parameters
     ----------
     fact : str
-        What is the case.
+        The fact to report.
     lift : (str, int, float), optional
-        A coordinate of the base, its place in q, and what it must be for the robot to stand above the ground.
+        A coordinate of the base, its index in q, and the value at which the robot stands above the ground.
 
     Attributes
     ----------
     fact, lift
-        As given, for those that word the advice in another way than Python's.
+        As given, for callers that phrase the advice in other words than Python's.
     """
 
     def __init__(self, fact: str, lift: tuple[str, int, float] | None = None) -> None:
@@ -454,19 +455,18 @@ SAME_MEANING = (
     ("time_limit", "max_episode_steps", "episode_length"),
     ("random", "randomization", "domain_randomization"),
 )
-"""Words for the same thing, here and in other libraries: which of them a function takes is what was meant."""
+"""Words for the same thing, here and in other libraries: the one that a function takes is what was meant."""
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 EXPLAINED = "explains_its_arguments"
-"""The mark of functions that do, so that none is wrapped twice."""
+"""Marks functions that explain their arguments, so that none is wrapped twice."""
 
 
 def explains_arguments(target: Callee) -> Callee:
     """Make a public function, or the construction of a class, explain wrong names or numbers of arguments.
 
-    Nothing is added to a call that is right but one frame; signature, documentation and types stay those of the
-    target.
+    A correct call costs one extra frame and nothing else; signature, documentation and types stay those of the target.
     """
     if isinstance(target, type):
         _explain_members(target)
@@ -477,8 +477,8 @@ def explains_arguments(target: Callee) -> Callee:
 class ExplainsArguments:
     """A base of classes for users: public methods, and construction, explain what is wrong with their arguments.
 
-    Each class below wraps what it defines itself, once, when it is defined.  Properties and other descriptors stay as
-    they are: :class:`kinetree.run.direct.DirectMethod` explains the method that machine code falls back on.
+    Each subclass wraps the methods that it defines itself, once, when it is defined.  Properties and other descriptors
+    stay as they are: :class:`kinetree.run.direct.DirectMethod` explains the method that machine code falls back on.
     """
 
     __slots__ = ()
@@ -527,8 +527,8 @@ def _why_refused(
 ) -> KinetreeError | None:
     """Return what to raise instead of an exception from elsewhere; None if no argument is to blame.
 
-    Kinds of arguments are judged where a user calls, not where kinetree calls itself: what is given further inside is
-    ours to get right. Exceptions of users' own functions are theirs.
+    Kinds of arguments are checked where a user calls, not where kinetree calls itself: arguments further inside are our
+    responsibility. Exceptions from users' own functions are left alone.
     """
     inside = problem.__traceback__.tb_next if problem.__traceback__ is not None else None
     name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
@@ -536,7 +536,7 @@ def _why_refused(
         said = wrong_arguments(function, name, args, named) if inside is None else _wrong_option(name, named, problem)
         if said is not None:
             return ArgumentError(said)
-    if _is_kinetree(sys._getframe(2)):  # behind this one and the one around the function
+    if _is_kinetree(sys._getframe(2)):  # skips this frame and the one around the function
         return None
     from .argument_kinds import entered_users_code, wrong_kind
 
@@ -559,7 +559,7 @@ def _wrong_option(name: str, named: Mapping[str, Any], problem: TypeError) -> st
 
 
 def _is_ours(module: str) -> bool:
-    """Return whether a module is kinetree's, or of a package beside it."""
+    """Return whether a module belongs to kinetree or to one of its companion packages."""
     return module.partition(".")[0] in _OWN_PACKAGES
 
 
@@ -573,8 +573,8 @@ def _is_kinetree(frame: FrameType | None) -> bool:
 def as_public(found: Any, module: str) -> Any:
     """Return a public object so that it explains wrong arguments, including those of a class's methods.
 
-    A function gets a frame around it for users only, kept for every module that offers it: kinetree goes on calling
-    the function itself.
+    Users get a function with a frame around it, the same one from every module that offers it; kinetree itself calls
+    the bare function.
     """
     if isinstance(found, FunctionType) or hasattr(found, "cache_info"):
         if not hasattr(found, EXPLAINED):
@@ -593,7 +593,7 @@ def as_public(found: Any, module: str) -> Any:
 def explain_public(module: str) -> Callable[[], list[str]]:
     """Make all public objects of a module explain wrong arguments, and return the module's ``__dir__``.
 
-    It offers the names of ``__all__``, or without that what it defines.
+    ``__dir__`` lists the names of ``__all__`` or, without that, the names that the module defines.
     """
     names = vars(sys.modules[module])
     own = [name for name, found in names.items() if name[0] != "_" and getattr(found, "__module__", "") == module]
@@ -650,7 +650,7 @@ def shown(value: Any) -> str:
     """Write a value for a message, shortened if it is long."""
     try:
         text = repr(value)
-    except Exception:  # whatever an object of others does when it is asked for its name
+    except Exception:  # a foreign object may raise anything when its name is read
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
@@ -663,10 +663,10 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
 _OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs")
 
 _BETWEEN = ("functools", "contextlib")
-"""Modules that stand between two frames of kinetree without being anybody's caller."""
+"""Modules whose frames may lie between two frames of kinetree without being the caller."""
 
 _HANDS_ON = ("kinetree.loops.parts.prepared", "kinetree.engine.kernels.direct_call", *_BETWEEN)
-"""Modules that call in the name of their caller."""
+"""Modules that call on behalf of their caller."""
 
 
 def callers_level() -> int:

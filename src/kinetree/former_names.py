@@ -59,7 +59,7 @@ NOW_AT = {
     "kinetree.simulation.walking": "kinetree.motion.walking.gaits",
     "kinetree.simulation.zero_moment_point": "kinetree.motion.walking.zero_moment_point",
 }
-"""Where each is now; removed in release 0.3.  Names that a package gives to a function today are not here."""
+"""Where each module is now; removed in release 0.3. Names that are functions of a package today are not listed."""
 
 
 def _today(name: str) -> str | None:
@@ -115,19 +115,19 @@ def install() -> None:
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 FORMER_ARGUMENTS = "former_arguments"
-"""The attribute of a function in which its former arguments are, by name, each with its name of today."""
+"""The attribute of a function that maps its former argument names to the current ones."""
 
 
 def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Callee]:
     """Make a function, or the construction of a class, accept arguments by their former names, with a warning.
 
-    Nothing is added to a call but a look at the names that were given, by what explains arguments
-    (:func:`kinetree.errors.explains_arguments`), which such a function must have as well.
+    A call costs only a look at the given names.  :func:`kinetree.errors.explains_arguments` does that, so such a
+    function must be decorated with it as well.
 
     Parameters
     ----------
     **today : str or tuple of str
-        The name of today; several names where what was a tuple is now several arguments.
+        The current name; several names where a former tuple is now several arguments.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Calle
 def with_names_of_today(
     function: str, former: Mapping[str, str | tuple[str, ...]], given: Mapping[str, Any], level: int
 ) -> dict[str, Any]:
-    """Return arguments by their current names; a former name given together with its new one stays, to be refused."""
+    """Return arguments under their current names; a former name given beside its new one stays, to be refused."""
     found = dict(given)
     for name in former.keys() & given.keys():
         today = former[name]

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported on first use, so that nobody waits for what is not used."""
+"""Public names of a package that are imported on first use, so that unused ones cost no start-up time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class LazyNames:
     ----------
     package : str
     modules : mapping, optional
-        From names to modules: what the stub shows to type checkers as a function, or not at all.
+        Maps names to modules, for names that the stub shows to type checkers as functions or not at all.
     former : mapping, optional
-        From names that the package had once to where they are now: found for one release, with a warning.
+        Maps former names of the package to their current places; they are found for one release, with a warning.
     otherwise : callable, optional
-        Says what is meant by a name that does not exist.
+        Called with a name that does not exist; says what was meant.
 
     Examples
     --------
-    All of a package's ``__init__`` beside its stub::
+    The whole ``__init__`` of a package that has a stub::
 
         _NAMES = LazyNames(__name__)
         __all__, __getattr__, __dir__ = _NAMES.all, _NAMES.get, _NAMES.dir

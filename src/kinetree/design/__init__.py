@@ -16,7 +16,7 @@ __getattr__, __dir__ = _NAMES.get, _NAMES.dir
 
 
 class DesignModule(ModuleType):
-    """A module that is also a function, so that ``kt.design`` is both the place and the deed."""
+    """A module that can be called, so that ``kt.design`` is both a module and a function."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """See :func:`design`."""

@@ -1,6 +1,6 @@
 """Plate cams from the desired motion of a follower: profile, pressure angle, curvature, undercutting.
 
-The cam turns counterclockwise about the origin; seen from it, the follower goes around it clockwise.  A translating
+The cam turns counterclockwise about the origin; seen from the cam, the follower goes around it clockwise. A translating
 follower moves along y at the distance ``offset`` from the center, an oscillating one turns about a pivot on the x axis.
 """
 
@@ -27,7 +27,7 @@ from .outlines import MM, new_dxf
 
 POLYNOMIALS = {"3-4-5": (0, 0, 0, 10, -15, 6), "4-5-6-7": (0, 0, 0, 0, 35, -84, 70, -20)}
 LAWS = ("cycloid", "harmonic", *POLYNOMIALS)
-"""How a follower goes from one height to another: without jumps of acceleration but for harmonic ones."""
+"""Laws of a follower's rise and fall; all but the harmonic one have continuous accelerations."""
 
 FOLLOWERS = ("roller", "flat")
 Motion = tuple[Array, Array, Array]
@@ -54,17 +54,18 @@ class Cam:
     Attributes
     ----------
     angle : ndarray, shape (n,)
-        Of the cam.
+        Angle of the cam, in radians.
     lift, rate, second : ndarray, shape (n,)
-        Of the follower, and its derivatives by the angle; in meters, or radians for one that oscillates.
+        Lift of the follower and its first two derivatives with respect to the angle; in meters, or radians for an
+        oscillating follower.
     pitch, profile : ndarray, shape (n, 2)
-        Paths of the roller's center and of where it touches, on the cam; for a flat face both are the profile.
+        Paths of the roller's center and of its contact point, on the cam; for a flat face both are the profile.
     pressure_angle : ndarray, shape (n,)
-        Between the force on the follower and the way it moves; guides jam above some 30 degrees.
+        Angle between the force on the follower and its direction of motion; guides jam above some 30 degrees.
     radius : ndarray, shape (n,)
-        Of curvature of the profile: negative where it is hollow, infinite where it is straight.
+        Radius of curvature of the profile: negative where it is hollow, infinite where it is straight.
     undercut : ndarray of bool, shape (n,)
-        Where the profile cannot be made: it would cut into itself, and the follower would not do what is asked.
+        Where the profile cannot be made: it would cut into itself, and the follower would not move as desired.
     """
 
     angle: Array
@@ -130,27 +131,27 @@ def cam(
     arm: float | str | None = None,
     samples: int = 720,
 ) -> Cam:
-    """Return the plate cam that moves a follower as wanted.
+    """Return the plate cam that gives a follower the desired motion.
 
     Parameters
     ----------
     motion : sequence of steps, callable or array_like
         ``[("rise", "90 deg", "2 mm"), ("dwell", "60 deg"), ("fall", "2 rad", "2 mm", "3-4-5"), ("dwell", "90 deg")]``:
         steps that make a whole turn, with the law of each (``"cycloid"`` by default, ``"harmonic"``, ``"3-4-5"``,
-        ``"4-5-6-7"``); or a function of angles that returns the lift and its first two derivatives; or lifts at even
-        angles over a turn, through which a smooth periodic curve is laid.
+        ``"4-5-6-7"``); or a function of angles that returns the lift and its first two derivatives; or lifts at evenly
+        spaced angles over a turn, which are interpolated by a smooth periodic curve.
     base_radius : float or str
         Least radius of the cam, in meters or with a unit.
     roller_radius : float or str
-        Zero for a knife edge.
+        Radius of the roller; zero for a knife edge.
     offset : float or str
-        Of a translating follower from the center.
+        Distance of a translating follower's line of motion from the center.
     follower : {"roller", "flat"}
     pivot, arm : float or str, optional
-        Of a follower that oscillates: distance of its pivot from the center, and length of its arm; the motion is an
-        angle then.
+        For an oscillating follower: distance of its pivot from the center, and length of its arm; the motion is then an
+        angle.
     samples : int
-        Points of the profile.
+        Number of points of the profile.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def _size(given: float | str | None, name: str, positive: bool = False) -> float
 
 
 def _around(angle: Array, x: Motion, y: Motion) -> tuple[Array, Array, Array]:
-    """Return a point in the cam's frame, turned back by the angle, with two derivatives by the angle."""
+    """Return a point in the cam's frame, turned back by the angle, with its first two derivatives."""
     c, s = np.cos(angle), np.sin(angle)
     (x0, x1, x2), (y0, y1, y2) = x, y
     turned = [

@@ -1,8 +1,8 @@
 """All configurations of a mechanism with one freedom, whichever joint drives it; dead points are ordinary points here.
 
-From a closed configuration the motion that the loops allow is followed, in steps that adapt to its curvature, by
-prediction and Newton correction perpendicular to it (pseudo-arclength continuation), until it returns or a limit ends
-it.
+The motion that the loops allow is followed from a closed configuration until it returns or reaches a limit.  Steps
+adapt to its curvature; each is a prediction and a Newton correction perpendicular to it (pseudo-arclength
+continuation).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..spatial.arrays import Array
 from .planar import Driven, of_one_freedom, output_rate
 
 STEP, LEAST_STEP = 0.05, 1e-6
-"""Longest and shortest step, in radians, or in sizes of the mechanism along slides."""
+"""Longest and shortest step, in radians; along slides, as fractions of the mechanism's size."""
 
 STRAIGHT = 0.1
-"""A step is too long that turns the way by more than this, in radians."""
+"""A step is too long if the direction of motion turns by more than this, in radians."""
 
 MOST_STEPS = 20_000
 
@@ -40,11 +40,11 @@ class Circuit:
     robot : Mechanism
     q : ndarray, shape (n, nq)
     closes : bool
-        Whether it comes back to where it began: then the first configuration follows the last.
+        Whether the motion returns to its start; the first configuration then follows the last.
     arc : ndarray, shape (n,)
-        Length of the way to each, in radians, and in sizes of the mechanism along slides.
+        Arc length up to each configuration, in radians; along slides, in units of the mechanism's size.
     scale : ndarray, shape (nv,)
-        What a unit of that is for each freedom.
+        The unit of ``arc`` for each freedom.
     """
 
     robot: Mechanism
@@ -124,7 +124,7 @@ class Circuit:
     def swing(self, driven: Driven) -> tuple[Array, float]:
         """Return where an output reverses, (k, nq), and the ratio of the times of its slow and its fast stroke.
 
-        Without one way forth and one back in a turn of the drive, the second is NaN.
+        The ratio is NaN unless the output moves forth and back exactly once per turn of the drive.
         """
         ends = self.turning_points(driven)
         entry = list(self.robot.v_names).index(self.robot.independent()[0])
@@ -143,9 +143,9 @@ def circuit(robot: Robot, q: ArrayLike | None = None) -> Circuit:
     Parameters
     ----------
     robot : Robot
-        Whose joints have one freedom each.
+        A mechanism whose joints have one freedom each.
     q : array_like, shape (nq,), optional
-        A closed configuration; it decides which circuit is meant.  By default as drawn, or
+        A closed configuration, which selects the circuit.  By default that of the drawing, or
         :meth:`kinetree.Mechanism.assembled`.
     """
     mechanism = of_one_freedom(robot)
@@ -198,9 +198,9 @@ def turn(robot: Robot, samples: int = 361, q: ArrayLike | None = None) -> Array:
     robot : Robot
         A mechanism of one freedom.
     samples : int
-        Evenly along the drive's coordinate.
+        Number of configurations, evenly spaced along the drive's coordinate.
     q : array_like, shape (nq,), optional
-        Where to begin: it decides about the branch.
+        Where to begin; this selects the branch.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def turn(robot: Robot, samples: int = 361, q: ArrayLike | None = None) -> Array:
     back = whole.wrapped(whole.q[:1] - whole.q[-1:])[0, entry] if whole.closes else 0.0
     steps = np.append(np.diff(drive), back)
     start = int(np.argmin(np.linalg.norm(whole.wrapped(whole.q - begin), axis=1)))
-    order, count = [start], len(drive)  # the branch goes as far as the drive goes on the same way
+    order, count = [start], len(drive)  # the branch ends where the drive reverses
     for way in (1, -1):
         at = start
         while len(order) < count and (whole.closes or 0 <= at + way < count):
@@ -233,16 +233,16 @@ def turn(robot: Robot, samples: int = 361, q: ArrayLike | None = None) -> Array:
 
 @explains_arguments
 def dead_points(robot: Robot, drive: str | None = None, q: ArrayLike | None = None) -> Array:
-    """Return the configurations in which a drive is stuck, since everything else could move without it, (k, nq).
+    """Return the dead points of a drive, (k, nq): configurations in which everything else could move without it.
 
     Parameters
     ----------
     robot : Robot
         A mechanism of one freedom.
     drive : str, optional
-        The joint that drives; that of the motor by default.
+        The driving joint; that of the motor by default.
     q : array_like, shape (nq,), optional
-        A closed configuration of the circuit that is meant.
+        A closed configuration, which selects the circuit.
     """
     name = of_one_freedom(robot).independent()[0] if drive is None else drive
     if name not in robot.joint_names:

@@ -1,4 +1,4 @@
-"""What a search for a design has found: the mechanism, what changed, what is met and what is in the way."""
+"""The result of a design search: the mechanism, what changed, which goals are met and which limits are active."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AT_BOUND = 1e-6
-"""Numbers within this part of their range from a bound are at it."""
+"""Numbers closer to a bound than this fraction of their range are at the bound."""
 
 CLOSE = 2e-3
-"""Limits that are met within this part are active; exceeded by more, they are missed."""
+"""Limits met to within this relative tolerance are active; those violated by more are missed."""
 
 
 class ChangedNumber(NamedTuple):
@@ -39,11 +39,11 @@ class ChangedNumber(NamedTuple):
     low: float
     high: float
     at: str
-    """``"low"`` or ``"high"`` where it is at a bound."""
+    """``"low"`` or ``"high"`` if the number is at a bound, else empty."""
 
 
 class GoalRow(NamedTuple):
-    """A goal or limit: what it was, and what it is now, in SI."""
+    """A goal or limit with its values before and after the search, in SI."""
 
     label: str
     before: float
@@ -63,13 +63,13 @@ class GoalRow(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether a limit is in the way."""
+        """Whether a limit is active."""
         return self.bound is not None and self.bound != 0.0 and abs(self.after - self.bound) <= CLOSE * abs(self.bound)
 
 
 @dataclass(frozen=True)
 class FoundDesign:
-    """What :func:`kinetree.design` has found.  Print it for a report.
+    """The result of :func:`kinetree.design`.  Print it for a report.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class FoundDesign:
     goals : tuple of GoalRow
         Goals and limits, before and after.
     notes : tuple of str
-        What else there is to say: defects, numbers that nothing depends on.
+        Further remarks: defects, numbers that nothing depends on.
     """
 
     of: DesignProblem = field(repr=False)
@@ -89,11 +89,11 @@ class FoundDesign:
     points: PrecisionPoints | None = field(default=None, repr=False)
     more: tuple[tuple[Met, str], ...] = field(default=(), repr=False)
     front: tuple[FoundDesign, ...] = field(default=(), repr=False)
-    """Designs between the best of two goals, where ``pareto`` was asked for."""
+    """Designs between the best for either of two goals, if ``pareto`` was given."""
 
     @cached_property
     def robot(self) -> Robot:
-        """The mechanism; a linkage is drawn at the first of the points that it meets, where it can be."""
+        """The mechanism found; a linkage is drawn at the first of the points that it meets, if possible."""
         return self.of.free.built(self.unknowns)
 
     @property
@@ -113,7 +113,7 @@ class FoundDesign:
 
     @property
     def miss(self) -> Array | None:
-        """By how much each of the points is missed, (N,), in meters."""
+        """Distance by which each point is missed, (N,), in meters."""
         return None if self.met is None else self.met.miss
 
     @property
@@ -123,14 +123,14 @@ class FoundDesign:
 
     @property
     def defect(self) -> str:
-        """What is wrong between the points, in words; empty where nothing is."""
+        """What is wrong between the points, in words; empty if nothing is."""
         if self.met is None or self.points is None:
             return ""
         return self.points.defects(self.met[None])[0]
 
     @property
     def assemblies(self) -> tuple[tuple[int, ...], ...]:
-        """Points that are met in one assembly, by their numbers: all in one where there is no defect."""
+        """The indices of the points met in the same assembly, group by group: one group if there is no defect."""
         if self.met is None or self.points is None:
             return ()
         return self.points.assemblies(self.met)
@@ -141,7 +141,7 @@ class FoundDesign:
 
     @property
     def others(self) -> tuple[FoundDesign, ...]:
-        """Further designs that meet the same points; each says what is wrong with it."""
+        """Further designs that meet the same points; each reports its own defects."""
         made = []
         for met, wrong in self.more:
             note = (wrong,) if wrong else ()
@@ -217,7 +217,7 @@ class FoundDesign:
         return figure
 
     def plot_front(self, file: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the two goals of all designs of :attr:`front` against one another."""
+        """Plot the two goals of all designs of :attr:`front` against each other."""
         if not self.front:
             raise OptionError("there is no front: ask for one with two goals, kt.design(..., pareto=10)")
         with drawing((6.0, 4.2), file) as figure:

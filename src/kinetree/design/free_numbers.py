@@ -1,4 +1,4 @@
-"""Which numbers of a mechanism a search may change, between which bounds, and what is tied to them."""
+"""The numbers of a mechanism that a search may change, their bounds, and the numbers tied to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..run.parameters import DRAWING, TABLES, GivenParameters, ParameterReader, 
 from ..spatial.arrays import Array
 
 OTHER_UNIT = 100.0
-"""Lengths that are this many times too long or short were meant in another unit."""
+"""Lengths that are too long or too short by this factor were meant in another unit."""
 
 COMPLEX_STEP = 1e-30
 _NUMBER = re.compile(r"(?:(bodies|joints|frames|loops|tendons)\.)?(.+?)\.(\w+?)(?:\[(\d)\]|\.([xyz]))?")
@@ -41,9 +41,9 @@ class FreeNumbers:
     Attributes
     ----------
     names, units : tuple of str
-        Of the unknowns.
+        Names and units of the unknowns.
     low, high, start : ndarray, shape (n,)
-        Bounds, and as drawn.
+        Bounds, and the values as drawn.
     """
 
     def __init__(self, robot: Robot, given: Any) -> None:
@@ -73,7 +73,7 @@ class FreeNumbers:
     # ---------------------------------------------------------------- reading
 
     def _entries(self, given: Any) -> dict[str, Any]:
-        """Return what is given by number, with points as both of their numbers and groups as ties."""
+        """Return the given entries for each number: points become two numbers, and groups become ties."""
         if isinstance(given, str):
             given = given.split()
         if not isinstance(given, Mapping):
@@ -147,7 +147,7 @@ class FreeNumbers:
         return float(self.fixed[self.columns[name]]) if name in self.columns else np.nan
 
     def _unit(self, name: str, given: Any = None) -> str:
-        """Return the SI unit of a number; that of a name of one's own follows from what is tied to it, and is kept."""
+        """Return the SI unit of a number; that of a user's own name follows from what is tied to it, and is stored."""
         if name in self._units:
             return self._units[name]
         number = self.numbers[name] if name in self.numbers else self._number(name, False)
@@ -161,7 +161,7 @@ class FreeNumbers:
         return "m" if place.key in ("position", "seat", "com") else known.get(place.key, "")
 
     def _own_unit(self, name: str, given: Any) -> str:
-        """Return the unit of a name that only ties use; empty where they do not tell."""
+        """Return the unit of a name that only ties use; empty if they do not determine it."""
 
         def known(other: str) -> str | None:
             return None if other in self.numbers and self.numbers[other] is None else self._unit(other)
@@ -186,7 +186,7 @@ class FreeNumbers:
         return ""
 
     def _factor(self, unit: str) -> float:
-        """Return what plain numbers are multiplied by: lengths, also those in formulas, are in the drawing's unit."""
+        """Return the factor for plain numbers: lengths, also those in formulas, are in the drawing's unit."""
         return LENGTHS[self.drawn.units] if unit == "m" and self.drawn else 1.0
 
     def in_si(self, value: Any, unit: str, what: str) -> float:
@@ -233,12 +233,12 @@ class FreeNumbers:
         for name, tie in self.ties.items():
             k = self.columns[name]
             if self._unit(name) == "m" and np.isfinite([low[k], high[k]]).all():
-                least = 0.0 if set(tie.names) & {*self.variables} else self.size  # others may cancel
+                least = 0.0 if set(tie.names) & {*self.variables} else self.size  # the others may cancel
                 what = f"{name!r}, which is tied by '= {tie.text}'"
                 self._refuse_lengths(float(low[k]), float(high[k]), float(self.fixed[k]), what, least)
 
     def _usual(self, name: str, unit: str, own: float) -> tuple[float, float]:
-        """Return bounds where none are given."""
+        """Return the default bounds of a number."""
         key = name.rpartition(".")[2]
         if unit == "rad":
             return own - np.pi, own + np.pi
@@ -249,7 +249,7 @@ class FreeNumbers:
         raise OptionError(f"free number {name!r} needs bounds: free={{{name!r}: (low, high)}}")
 
     def _start_of_variables(self) -> None:
-        """Find names that only ties use from what is drawn, by least squares, and put everything within bounds."""
+        """Fit the names that only ties use to the drawing by least squares, and move everything within bounds."""
         which = [self.names.index(name) for name in self.variables]
         if which:
             u = np.where(np.isnan(self.start), (self.low + self.high) / 2.0, self.start)
@@ -285,7 +285,7 @@ class FreeNumbers:
         return own_numbers(self.model, number[0])[number[1]]
 
     def slope(self, u: Array) -> Array:
-        """Return how these numbers change with the unknowns, (..., p, n)."""
+        """Return the derivatives of these numbers with respect to the unknowns, (..., p, n)."""
         steps = u[..., None, :] + 1j * COMPLEX_STEP * np.eye(u.shape[-1])
         return np.swapaxes(self.values(steps).imag / COMPLEX_STEP, -1, -2)
 
@@ -317,7 +317,7 @@ class FreeNumbers:
         return self.robot.with_parameters(tables)
 
     def random(self, count: int, rng: np.random.Generator) -> Array:
-        """Return designs within the bounds, (count, n), that as drawn first."""
+        """Return random designs within the bounds, (count, n), preceded by the one as drawn."""
         found = rng.uniform(self.low, self.high, (count, len(self.names)))
         found[0] = self.start
         return found
@@ -401,7 +401,7 @@ class NumberTie:
         )
 
     def kinds(self, unit: str, known: Callable[[str], str | None]) -> list[tuple[str, str | None]]:
-        """Return its names, and in which unit each must be for a number in a unit; None where that is not told."""
+        """Return the names in the formula with the unit each needs for a result in ``unit``; None if undetermined."""
         return self._kinds(self.tree, unit, lambda node: self._unit_of(node, known))
 
     def _kinds(self, node: ast.expr, unit: str | None, of: Callable[[ast.expr], str | None]) -> list[Any]:
@@ -423,7 +423,7 @@ class NumberTie:
         return []
 
     def _unit_of(self, node: ast.expr, known: Callable[[str], str | None]) -> str | None:
-        """Return the unit of a part; None where a name has none yet, or where it is a product of units."""
+        """Return the unit of a part; None if a name has none yet, or if it is a product of units."""
         match node:
             case ast.Name(id=name) if name[1:].isdigit():
                 return known(self.names[int(name[1:])])

@@ -1,7 +1,8 @@
-"""What is wanted of a mechanism: points to be met, and numbers of its motion to be made small or large.
+"""Goals of a design: points to meet, and quantities of its motion to minimize or maximize.
 
-Each is a goal, or with a bound a limit: ``TransmissionAngle(at="B") >= "40 deg"``.  Numbers of a motion come from
-what is measured at its samples; their slopes go back to the samples by hand, and from there by exact derivatives.
+Each is a goal or, with a bound, a limit: ``TransmissionAngle(at="B") >= "40 deg"``.  Quantities of a motion are
+computed from measurements at its samples; their gradients with respect to the measurements are written by hand, and
+those of the measurements are exact derivatives.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Limit:
 
 
 class DesignGoal:
-    """Something wanted: small, or large where larger is better; with a bound, a limit."""
+    """A quantity to be made small, or large where larger is better; with a bound it becomes a limit."""
 
     unit: ClassVar[str] = ""
     larger: ClassVar[bool] = False
@@ -68,7 +69,7 @@ class DesignGoal:
 
     @property
     def label(self) -> str:
-        """What it is called in reports."""
+        """The name of the goal in reports."""
         return self.called.format(**vars(self)).removesuffix(" of None").removesuffix(" at None")
 
 
@@ -76,25 +77,25 @@ class DesignGoal:
 
 
 class MotionGoal(DesignGoal):
-    """A number of a motion."""
+    """A quantity of a motion."""
 
     def _drives(self, motion: DrivenSamples) -> Array | None:
-        """Return drives of its own, (T, 3, n); None for those of the motion."""
+        """Return the goal's own motion of the drives, (T, 3, n); None to use that of the search."""
 
     def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
-        """Return what it needs at each sample."""
+        """Return the measurements that the goal needs at each sample."""
         raise NotImplementedError
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return the number, (...), and its slopes by the measures x, (..., T, m).
+        """Return the value, (...), and its derivatives with respect to the measurements x, (..., T, m).
 
-        A maximum is smooth, the more so the less ``sharp``; the true one without that.
+        A smaller ``sharp`` makes maxima smoother; without it they are the true ones.
         """
         raise NotImplementedError
 
 
 def extreme(s: Array, sharp: float | None, sign: float = 1.0) -> tuple[Array, Array]:
-    """Return maxima, or minima for sign -1, over the last axis, smooth unless sharp is None, and their slopes."""
+    """Return maxima (minima for sign -1) over the last axis and their derivatives; smooth unless sharp is None."""
     top = (sign * s).max(axis=-1, keepdims=True)
     if sharp is None:
         weights = (sign * s == top).astype(float)
@@ -106,7 +107,7 @@ def extreme(s: Array, sharp: float | None, sign: float = 1.0) -> tuple[Array, Ar
     weights = np.exp(aside)
     total = weights.sum(axis=-1, keepdims=True)
     weights = weights / total
-    by_scale = np.log(total) - (weights * aside).sum(axis=-1, keepdims=True)  # which follows the largest
+    by_scale = np.log(total) - (weights * aside).sum(axis=-1, keepdims=True)  # which picks the largest
     own = np.take_along_axis(weights, largest, axis=-1)
     own += by_scale * sign * np.sign(np.take_along_axis(s, largest, axis=-1)) / sharp
     np.put_along_axis(weights, largest, own, axis=-1)
@@ -114,9 +115,9 @@ def extreme(s: Array, sharp: float | None, sign: float = 1.0) -> tuple[Array, Ar
 
 
 def peak(s: Array, of: DesignProblem, sharp: float | None, sign: float = 1.0) -> tuple[Array, Array]:
-    """Return maxima, or minima for sign -1, over a motion, and their slopes: true ones are found between samples.
+    """Return maxima (minima for sign -1) over a motion and their derivatives; true ones may lie between samples.
 
-    They are those of parabolas through three samples, where such follow one another smoothly.
+    Between samples they are those of a parabola through three samples, where the samples are consecutive and smooth.
     """
     wraps = of.motion.wraps
     if sharp is not None or wraps is None or s.shape[-1] < 5:
@@ -139,13 +140,13 @@ def peak(s: Array, of: DesignProblem, sharp: float | None, sign: float = 1.0) ->
 
 
 def _length(x: Array) -> tuple[Array, Array]:
-    """Return lengths of vectors, and unit vectors."""
+    """Return the lengths and directions of vectors."""
     size = np.sqrt((x * x).sum(axis=-1))
     return size, x / np.maximum(size, TINY)[..., None]
 
 
 def reduced(kind: str, s: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-    """Return the peak, rms or mean of sizes (..., T) over a motion, and its slopes."""
+    """Return the peak, rms or mean of magnitudes (..., T) over a motion, and its derivatives."""
     if kind not in KINDS:
         raise UnknownNameError("kind of a goal", kind, KINDS)
     if kind == "peak":
@@ -164,7 +165,7 @@ class Torque(MotionGoal):
     Parameters
     ----------
     drive : str, optional
-        A joint; without it the largest of all drives counts.
+        A joint; by default, the largest value over all drives counts.
     kind : {"peak", "rms", "mean"}
     """
 
@@ -178,7 +179,7 @@ class Torque(MotionGoal):
         return (MotionVector(of.forces),)
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
-        """Return it."""
+        """Return the value and its derivatives."""
         which = [of.motor(self.drive)] if self.drive else list(of.motors)
         tau, slopes = x[..., which], np.zeros_like(x)
         each = [reduced(self.kind, np.abs(tau[..., j]), of, sharp) for j in range(len(which))]
@@ -190,12 +191,12 @@ class Torque(MotionGoal):
 
 @dataclass(frozen=True, eq=False)
 class Energy(MotionGoal):
-    """Work that the drives do over the motion, which is a turn by default; what flows back is lost.
+    """Work that the drives do over the motion, which is a turn by default; energy that flows back is lost.
 
     Parameters
     ----------
     recovered : float
-        The share of what flows back that is not lost, 0 to 1.
+        The fraction of the energy flowing back that is recovered, 0 to 1.
     """
 
     recovered: float = 0.0
@@ -323,7 +324,7 @@ class Swing(MotionGoal):
     Parameters
     ----------
     joint : str
-        Such as the pin of a rocker on the ground.
+        For example, the pin of a rocker on the ground.
     """
 
     joint: str
@@ -346,14 +347,14 @@ class Swing(MotionGoal):
 
 @dataclass(frozen=True, eq=False)
 class Dwell(MotionGoal):
-    """How far a point or joint moves while the drive goes through a range in which it is to stand still.
+    """How far a point or joint moves over a range of the drive in which it should stand still.
 
     Parameters
     ----------
     of : str
         A point, body or joint.
     over : pair of float or str
-        Range of the drive, from the drawing on, such as ``("30 deg", "120 deg")``.
+        Range of the drive, counted from the drawing, such as ``("30 deg", "120 deg")``.
     samples : int
     """
 
@@ -387,12 +388,12 @@ class Dwell(MotionGoal):
 
 @dataclass(frozen=True, eq=False)
 class ConditionNumber(MotionGoal):
-    """Largest condition number over the motion, of how the drives move a point: 1 is best.
+    """Largest condition number, over the motion, of the Jacobian from the drives to a point: 1 is best.
 
     Parameters
     ----------
     point : str
-        A body or frame.  The mechanism has two freedoms or three.
+        A body or frame.  The mechanism must have two or three freedoms.
     """
 
     point: str
@@ -424,9 +425,9 @@ class ConditionNumber(MotionGoal):
 
 @dataclass(frozen=True, eq=False)
 class NaturalFrequency(MotionGoal):
-    """Lowest natural frequency of small vibrations, drives free, about where the motion begins, in Hz.
+    """Lowest natural frequency of small vibrations about the start of the motion, with free drives, in Hz.
 
-    Zero and less where springs and weight do not hold it there.
+    Zero or negative where springs and weight do not hold the mechanism there.
     """
 
     weight: float = 1.0
@@ -473,18 +474,18 @@ class NaturalFrequency(MotionGoal):
 
 
 class PointGoal(DesignGoal):
-    """Places that something is to come to, one after the other; where the drives are then is for the search to find."""
+    """Places to be reached one after the other; the search finds the positions of the drives there."""
 
     unit: ClassVar[str] = "m"
     ordered: bool
     within: float | str | None = None
 
     def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
-        """Return what is measured, what it is to be, (N, m), and how much each counts in meters, (N, m)."""
+        """Return what is measured, its desired values, (N, m), and their weights in meters, (N, m)."""
         raise NotImplementedError
 
     def _drive_at(self, of: DesignProblem) -> Array | None:
-        """Return where the drive is at each, (N,), if that is told."""
+        """Return the position of the drive at each point, (N,), if it is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -494,15 +495,15 @@ class PathGoal(PointGoal):
     Parameters
     ----------
     point : str
-        The point, body or frame that is to meet them.
+        The point, body or frame that has to meet them.
     points : array_like, shape (N, 2) or (N, 3)
-        In the plane of the mechanism, or in the world; plain numbers in the unit of a drawing.
+        In the plane of the mechanism, or in the world; plain numbers are in the unit of the drawing.
     timed : sequence of float or str, optional
-        Where the drive is at each, counted from the drawing: ``["0 deg", "40 deg", ...]``.
+        Position of the drive at each point, counted from the drawing: ``["0 deg", "40 deg", ...]``.
     ordered : bool
         Whether the points must be met in their order.
     within : float or str, optional
-        How far it may miss them and still be solved: ``"0.1 mm"``; the same as a limit ``goal <= "0.1 mm"``.
+        How far the points may be missed, such as ``"0.1 mm"``; the same as a limit ``goal <= "0.1 mm"``.
     """
 
     point: str
@@ -530,7 +531,7 @@ def straight_line(
     point: str, start: Sequence[float | str], end: Sequence[float | str], *, points: int = 9, weight: float = 1.0,
     within: float | str | None = None,
 ) -> PathGoal:  # fmt: skip
-    """Return a goal: a point goes along a straight line, from start to end."""
+    """Return the goal that a point moves along a straight line from start to end."""
     ends: list[list[Any]] = [[x if isinstance(x, str) else float(x) for x in one] for one in (start, end)]
     if any(isinstance(x, str) for one in ends for x in one):
         first, last = ([float(in_si(x, "m", "an end of the line")) for x in one] for one in ends)
@@ -548,7 +549,7 @@ class _Meters(np.ndarray):
 
 @dataclass(frozen=True, eq=False)
 class ReachGoal(PathGoal):
-    """Places that a point must be able to come to, in any order: how far it misses the farthest."""
+    """Places that a point must be able to reach, in any order: the largest distance by which one is missed."""
 
     ordered: bool = False
     called: ClassVar[str] = "reach of {point}"
@@ -556,13 +557,13 @@ class ReachGoal(PathGoal):
 
 @dataclass(frozen=True, eq=False)
 class PoseGoal(PointGoal):
-    """Places and angles that a body or frame of a planar mechanism is to come to, in their order.
+    """Positions and angles that a body or frame of a planar mechanism must reach, in their order.
 
     Parameters
     ----------
     frame : str
     poses : sequence of (x, y, angle)
-        Angles are turns from the drawing, in radians or with a unit.
+        Angles are counted from the drawing, in radians or with a unit.
     timed : sequence, optional
         As in :class:`PathGoal`.
     ordered : bool
@@ -593,19 +594,19 @@ class PoseGoal(PointGoal):
 
     @property
     def points(self) -> Any:
-        """Its poses: as many as there are points."""
+        """The poses; there is one for each point."""
         return self.poses
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionGoal(PointGoal):
-    """Angles of an output for angles of an input.
+    """Desired angles of an output for given angles of an input.
 
     Parameters
     ----------
     input, output : str
-        Joints, whose angles count from the drawing; or two points, ``"O A"``: the direction of that line, from the x
-        axis on.
+        Joints, whose angles are counted from the drawing; or two points, ``"O A"``, for the direction of their line,
+        counted from the x axis.
     pairs : sequence of (float or str, float or str)
         ``[("30 deg", "45 deg"), ...]``.
     """

@@ -27,21 +27,21 @@ class LinkageReport:
     name : str
     links, joints, freedoms : int
     drive : str
-        The joint that drives.
+        The driving joint.
     turns : bool
-        Whether it can turn all around.
+        Whether the drive can make full turns.
     span : (float, float)
-        From where to where it goes, in radians or meters from the drawing, where it does not.
+        Range of a drive that cannot, in radians or meters from the drawing.
     four_bars : tuple of FourBarLoop
     transmission : dict from pin to (float, float)
         Least and largest transmission angle, in radians, of four-bars on the ground.
     swings : dict from joint on the ground to (float, float, float)
-        Least and largest angle or position, and how many times longer the slow way takes than the fast one (NaN where
-        it does not go forth and back once a turn).
+        Least and largest angle or position, and the ratio of the times of the slow and the fast stroke (NaN unless the
+        joint moves forth and back once per turn).
     paths : dict from point to ndarray (2, 2)
         Least and largest x and y of its path.
     slides : tuple of str
-        Those of the joints that swing that slide.
+        The swinging joints that are slides.
     """
 
     name: str
@@ -88,9 +88,9 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
     ----------
     robot : Robot
     points : sequence of str, optional
-        Bodies or frames whose paths are told; all points of a drawing by default.
+        Bodies or frames whose paths to report; all points of a drawing by default.
     q : array_like, shape (nq,), optional
-        A closed configuration of the circuit that is meant.
+        A closed configuration, which selects the circuit.
 
     Examples
     --------
@@ -145,15 +145,15 @@ def cognates(robot: Robot, point: str) -> tuple[Robot, Robot]:
     Parameters
     ----------
     robot : Robot
-        With one four-bar on the ground, such as :func:`kinetree.linkage` makes.
+        A mechanism with one four-bar on the ground, such as :func:`kinetree.linkage` makes.
     point : str
-        Of its coupler: a frame.
+        A frame of its coupler.
 
     Returns
     -------
     pair of Robot
-        Linkages with the points ``O``, ``A``, ``B``, ``C`` and the given one. The first shares the ground pivot of the
-        input with it, the second that of the output; in the second, the link at ``C`` turns as the given input does.
+        Linkages with the points ``O``, ``A``, ``B``, ``C`` and the given one. The first shares the input's ground pivot
+        with the given linkage, the second the output's; in the second, the link at ``C`` turns as the given input does.
 
     Examples
     --------

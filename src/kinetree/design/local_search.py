@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from .search import DesignSearch
 
 STOPS = 1e6
-"""The objective where a design cannot follow the motion: the step there is shortened until it can."""
+"""The objective of a design that cannot follow the motion: the step is shortened until it can."""
 
 QUADRATIC_STEPS, PRECISE = 60, 1e-11
 LEAST_SQUARES = 100.0
-"""What squares of misses, in sizes of the mechanism, count beside numbers of motions."""
+"""Weight of squared misses, relative to the mechanism's size, beside quantities of motions."""
 
 NEAR = 1e-4
-"""How much designs that are equally good are drawn to where the search began."""
+"""How strongly equally good designs are pulled toward the start of the search."""
 
 
 class LocalSearch:
-    """Unknowns are those of a design, as shares of their bounds, and where the drives are at points to be met.
+    """A local search over a design's numbers, as fractions of their ranges, and the drives at the points to meet.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class LocalSearch:
     u : ndarray, shape (n,)
     drives : ndarray, shape (N, d), optional
     sharp : float
-        Of smooth maxima.
+        Sharpness of smooth maxima.
     """
 
     def __init__(self, of: DesignSearch, u: Array, drives: Array | None, sharp: float) -> None:
@@ -57,7 +57,7 @@ class LocalSearch:
         return u, None if self.drives is None else z[n:].reshape(self.drives.shape)
 
     def at(self, z: Array) -> LocalPoint:
-        """Return what is known there; of a design that does not move what was known before."""
+        """Return the evaluation at ``z``; the previous one if the design does not move."""
         if self._last[0] != z.tobytes() or self._last[1] is None:
             found = LocalPoint(self, z.copy())
             self._good = found if found.moves or self._good is None else self._good
@@ -67,7 +67,7 @@ class LocalSearch:
         return self._last[1] if self._last[1].moves else self._good
 
     def objective(self, z: Array) -> float:
-        """Return what is made small."""
+        """Return the value to be minimized."""
         here = self.at(z)
         if here is not self._last[1]:
             return STOPS
@@ -78,7 +78,7 @@ class LocalSearch:
         return total
 
     def slope(self, z: Array) -> Array:
-        """Return how that changes."""
+        """Return the gradient of the objective."""
         here = self.at(z)
         total = np.zeros(len(z)) if self.of.moving else 2.0 * NEAR * (z - self.begin)
         total = total + self._factors @ here.slopes[: len(self.of.moving)]
@@ -93,7 +93,7 @@ class LocalSearch:
 
     @property
     def _counts(self) -> Array:
-        """Which of the misses are to be small, rather than bounded."""
+        """Which misses are minimized rather than bounded."""
         points = self.of.points
         assert points is not None
         bounded = [any(row.goal is goal for row in self.of.rows) for goal in points.goals]
@@ -101,7 +101,7 @@ class LocalSearch:
 
     @property
     def constraints(self) -> list[dict[str, Any]]:
-        """Limits, points that can be met, and dead points to stay away from."""
+        """The constraints: limits, points that can be met, and dead points to stay away from."""
         found, first = [], len(self.of.moving)
 
         def add(kind: str, value: Any, slope: Any) -> None:
@@ -138,7 +138,7 @@ class LocalSearch:
         return found
 
     def run(self) -> tuple[Array, Array | None]:
-        """Return a better design, and where its drives are at the points."""
+        """Return a better design, and the positions of its drives at the points."""
         n = int(self.loose.sum())
         bounds: list[Any] = [(0.0, 1.0)] * n + [(None, None)] * (len(self.begin) - n)
         if self.drives is not None and self.of.points is not None and self.of.points.anchored:
@@ -153,7 +153,7 @@ class LocalSearch:
 
 
 class LocalPoint:
-    """Numbers of motions, and what points are missed by, at one design and its drives."""
+    """Quantities of motions, and misses of points, for one design and its drives."""
 
     def __init__(self, of: LocalSearch, z: Array) -> None:
         self.of, self.z = of, z
@@ -165,12 +165,12 @@ class LocalPoint:
 
     @property
     def values(self) -> Array:
-        """Numbers of motions."""
+        """The quantities of motions."""
         return np.asarray(self._measured.values[0])
 
     @cached_property
     def slopes(self) -> Array:
-        """How they change with the unknowns."""
+        """Their derivatives with respect to the unknowns."""
         found, loose = np.zeros((len(self.values), len(self.z))), self.of.loose
         found[:, : int(loose.sum())] = (self._measured.slopes[0] * self.of.span)[:, loose]
         return found
@@ -189,10 +189,10 @@ class LocalPoint:
 
     @property
     def r(self) -> Array:
-        """What points are missed by."""
+        """The misses of the points."""
         return self._driven[0]
 
     @property
     def of_r(self) -> Array:
-        """How that changes with the unknowns."""
+        """The derivatives of the misses with respect to the unknowns."""
         return self._driven[1]

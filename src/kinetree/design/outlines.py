@@ -38,8 +38,8 @@ def save_outlines(
     q : array_like, shape (nq,), optional
         As drawn by default.
     width, hole : float or str, optional
-        Of bars, and diameter of the holes for pins, in meters or with a unit; the widths of a drawing by default, or a
-        tenth of the shortest distance between pins that differ, and a third of that.
+        Width of the bars and diameter of the pin holes, in meters or with a unit.  The default width is that of the
+        drawing, or a tenth of the shortest distance between distinct pins; the default hole is a third of it.
     curves : sequence of array_like, shape (n, 2) or (n, 3)
         Further lines, such as coupler curves, in meters.
 
@@ -158,7 +158,7 @@ def _write_dxf(place: os.PathLike[str], parts: Parts, holes: Holes, lines: list[
 def new_dxf() -> Any:
     """Return an empty DXF document in millimeters; if ezdxf is missing, the error says how to install it."""
     try:
-        from ezdxf.filemanagement import new  # only who writes DXF needs it
+        from ezdxf.filemanagement import new  # only writing DXF needs it
     except ImportError:
         raise OptionError("DXF files need the package ezdxf: pip install 'kinetree[dxf]'") from None
     document = new("R2010")

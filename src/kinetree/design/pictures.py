@@ -42,7 +42,7 @@ def _draw(axis: Any, found: FoundDesign, robot: Robot, paths: Sequence[str], uni
         axis.plot(*(line @ plane.T / unit).T, "-o", color=LINKS, markersize=4, lw=1.8, zorder=3)
     try:
         motion = turn(robot, 181, q)
-    except KinetreeError:  # of several freedoms, or it does not move from there: the links alone are drawn
+    except KinetreeError:  # several freedoms, or no motion from there: only the links are drawn
         return
     for point in paths:
         axis.plot(*(robot.point_position(motion, point) @ plane.T / unit).T, color=PATH, lw=1.0)
@@ -58,7 +58,7 @@ def _links(found: FoundDesign, robot: Robot, q: Array) -> list[Array]:
 
 
 def front(figure: Any, designs: Sequence[FoundDesign]) -> None:
-    """Draw two goals of several designs against one another."""
+    """Plot two goals of several designs against each other."""
     one, two = ([design.goals[k] for design in designs] for k in (0, 1))
     axis = figure.subplots()
     axis.plot([x.after for x in one], [x.after for x in two], "-o", color=PATH)

@@ -18,7 +18,7 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array, as_array
 
 EQUAL = 1e-9
-"""Lengths that differ by less than this part are equal."""
+"""Lengths whose relative difference is less than this are equal."""
 
 
 class PlanarJoint(NamedTuple):
@@ -110,7 +110,7 @@ class PlanarMechanism:
     def twists(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """Return velocities of all links, (..., links, 3): of their point at the world's origin, and angular.
 
-        For unit speed of the drive, or for the velocities given.
+        The drive moves at unit speed unless velocities are given.
         """
         state = as_array(q, (self.robot.nq,), "q")
         rates = self.robot.basis(state)[..., 0] if v is None else as_array(v, (self.robot.nv,), "v")
@@ -125,7 +125,7 @@ class PlanarMechanism:
 
     @cached_property
     def four_bars(self) -> tuple[FourBarLoop, ...]:
-        """Loops of four links and four pins, or three pins and a slide, those with the ground first."""
+        """Loops of four links with four pins, or three pins and a slide; those with the ground come first."""
         found: dict[frozenset[str], FourBarLoop] = {}
         for start in range(len(self.links)):
             for path in self._loops_from(start):
@@ -171,7 +171,7 @@ class FourBarLoop:
     ----------
     of : PlanarMechanism
     path : list of pairs
-        Joints, from the one between frame and input on, and the numbers of the links behind them.
+        Joints, starting with the one between frame and input, and the numbers of the links after them.
     """
 
     of: PlanarMechanism
@@ -265,7 +265,7 @@ def four_bars(robot: Robot) -> tuple[FourBarLoop, ...]:
 def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Array:
     """Return the angle between the driving and the driven link at their pin, 0 to pi, (...).
 
-    At 90 degrees all force turns the driven link, near 0 or 180 none does.
+    At 90 degrees the whole force turns the driven link; near 0 or 180 degrees none of it does.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Arr
     q : array_like, shape (..., nq)
         Closed configurations.
     at : str, optional
-        The pin between coupler and output link, where there are several loops of four links.
+        The pin between coupler and output link; required if there are several loops of four links.
     """
     loops = PlanarMechanism(robot).driven_pins
     if at is None and len(loops) != 1:
@@ -288,7 +288,7 @@ def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Arr
 def instant_centers(robot: Robot, q: ArrayLike) -> dict[tuple[str, str], Array]:
     """Return the instant center of every pair of links in the plane: the point where both have the same velocity.
 
-    Of links that do not turn against one another it is infinitely far away (inf).
+    For links that do not turn relative to each other, it is infinitely far away (inf).
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def _center(twist: Array) -> Array:
 def centrodes(robot: Robot, q: ArrayLike, link: str, other: str | None = None) -> tuple[Array, Array]:
     """Return the paths of the instant center of two links: on the other one (fixed centrode), and on the link itself.
 
-    The two curves roll on one another as the links move.
+    The two curves roll on each other as the links move.
 
     Parameters
     ----------
@@ -332,14 +332,14 @@ def centrodes(robot: Robot, q: ArrayLike, link: str, other: str | None = None) -
     Returns
     -------
     (fixed, moving) : ndarray, shape (T, 2)
-        In the plane, both links taken where they are in the first configuration.
+        In the plane, with both links placed as in the first configuration.
     """
     planar, motion = PlanarMechanism(robot), np.atleast_2d(np.asarray(q, dtype=float))
     one, two = planar.link(link), planar.link(planar.links[0] if other is None else other)
     moving, poses = planar.twists(motion), planar.poses(motion)
     center = _center(moving[..., one, :] - moving[..., two, :]) @ planar.plane
     found = []
-    for k in (two, one):  # back to where the link was at first
+    for k in (two, one):  # back to where the link was in the first configuration
         back = poses[k][0] @ np.linalg.inv(poses[k])
         found.append((np.einsum("tij,tj->ti", back[:, :3, :3], center) + back[:, :3, 3]) @ planar.plane.T)
     return found[0], found[1]
@@ -358,7 +358,7 @@ def mechanical_advantage(robot: Robot, q: ArrayLike, driven: Driven) -> Array:
         A mechanism of one freedom.
     q : array_like, shape (..., nq)
     driven : str or pair of str and direction
-        A joint; or a point (body or frame) and the direction in the world that a force acts in there.
+        A joint; or a point (body or frame) and the direction, in the world, of the force there.
 
     Returns
     -------

@@ -1,15 +1,15 @@
-"""Designs that meet points: their numbers and their configurations at all points are sought together.
+"""Designs that meet points: solves for their numbers and their configurations at all points together.
 
-Loops need not be closed on the way, so that no design stops the search.  For each start, over designs u and
-configurations q_i at the points, the sum of squares of
+Loops need not be closed during the search, so no design stops it.  For each start, over designs u and configurations
+q_i at the points, the sum of squares of
 
     gaps(u, q_i) = 0,    miss(u, q_i) = 0
 
-is made small by Levenberg and Marquardt's method, all starts in one batch; configurations are eliminated first, since
-each is in its own equations only.  Two pins of a link must not come together: designs that fall apart so would meet
-any points.  Where points cannot all be met, open loops would share in the misses: the best designs are sought once
-more with loops that count much more, then closed.  What is found is driven from point to point: that tells branch,
-order and circuit defects.
+is minimized by the Levenberg-Marquardt method, all starts in one batch; configurations are eliminated first, since each
+occurs in its own equations only.  Two pins of a link must not coincide: designs degenerate in this way would meet any
+points.  If the points cannot all be met, part of the misses would go into open loops: the best designs are then solved
+once more with a much larger weight on the loops, and closed.  The designs found are driven from point to point, which
+reveals branch, order and circuit defects.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from .problem import DesignProblem
 Scalars = list[Scalar]
 
 SOLVED = 1e-9
-"""Points that are missed by less than this part of the mechanism's size are met."""
+"""Points that are missed by less than this fraction of the mechanism's size are met."""
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-14, 1e8
 MOST_DESCENTS = 150
 STIFF = 1e3
-"""How many times more open loops count once it is known that points are missed."""
+"""Factor on the weight of open loops once it is known that points are missed."""
 EASY = 25
-"""Once an eighth of the starts has met all points, the others are waited for so many steps at most."""
+"""Once an eighth of the starts has met all points, the others get at most this many steps."""
 SLOW, PATIENCE = 0.05, 10
-"""Lanes that improve by less than this part over so many steps are near a minimum, unless they are the best."""
+"""Lanes that improve by less than this fraction over so many steps are near a minimum, unless they are the best."""
 
 
 @dataclass
@@ -57,9 +57,9 @@ class Met:
     u : ndarray, shape (L, n)
     q : ndarray, shape (L, N, nq)
     miss : ndarray, shape (L, N)
-        By how much each point is missed, in meters.
+        Distance by which each point is missed, in meters.
     cost : ndarray, shape (L,)
-        Root of the sum of squares of all equations, in sizes of the mechanism.
+        Root of the sum of squares of all equations, relative to the mechanism's size.
     """
 
     u: Array
@@ -72,19 +72,19 @@ class Met:
 
     @staticmethod
     def joined(parts: Sequence[Met]) -> Met:
-        """Return all of them behind one another."""
+        """Return all parts concatenated."""
         return Met(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("u", "q", "miss", "cost")))
 
 
 class PrecisionPoints:
-    """The equations of goals that are points.
+    """The equations of goals that ask for points.
 
     Parameters
     ----------
     of : DesignProblem
     goals : sequence of PointGoal
     shortest : float
-        Least distance of two pins of a link, in meters.
+        Least distance between two pins of a link, in meters.
     """
 
     def __init__(self, of: DesignProblem, goals: Sequence[PointGoal], shortest: float) -> None:
@@ -130,7 +130,7 @@ class PrecisionPoints:
         return [*(gaps[i] for i in self.rows), *(every[k] for k in self.used)]
 
     def _spaces(self, numbers: Scalars) -> Scalars:
-        """Return squared distances of pins on the same link."""
+        """Return the squared distances between pins on the same link."""
         tree = put_in(self.model, self.free.places, numbers)
         return [sum(((x - y) * (x - y) for x, y in zip(a, b, strict=True)), 0.0) for a, b in self._pins(tree)]
 
@@ -161,7 +161,7 @@ class PrecisionPoints:
 
     @cached_property
     def _apart(self) -> Array:
-        """Which pairs of pins are apart as drawn: the others are meant to be together."""
+        """Which pairs of pins are apart as drawn; the others are meant to coincide."""
         return self._programs[2]({"numbers": self.free.fixed}) > (1e-6 * self.free.size) ** 2
 
     def _given(self, u: Array, q: Array) -> dict[str, Array]:
@@ -170,7 +170,7 @@ class PrecisionPoints:
         return {"q": q, "move": np.zeros((*q.shape[:2], self.model.nv)), "numbers": every}
 
     def equations(self, u: Array, q: Array) -> tuple[Array, Array]:
-        """Return what must vanish: at points, (L, N, m), and of pins that come together, (L, d)."""
+        """Return what must vanish: at the points, (L, N, m), and for pins that coincide, (L, d)."""
         found = self._programs[0](self._given(u, q))
         n = len(self.rows)
         found = np.concatenate(
@@ -182,7 +182,7 @@ class PrecisionPoints:
         return found, near
 
     def slopes(self, u: Array, q: Array) -> tuple[Array, Array, Array]:
-        """Return how equations change: with configurations, with designs, and those of pins with designs."""
+        """Return derivatives of the equations by configuration and by design, and those for pins by design."""
         chain, n, nv = self.free.slope(u) * self.scale, len(self.rows), self.model.nv
         found = self._programs[1].jacobian(self._given(u, q))
         found[..., :n, :] *= self.gap_factor[:, None]
@@ -198,7 +198,7 @@ class PrecisionPoints:
 
     @cached_property
     def anchored(self) -> bool:
-        """Whether the drawing can show the mechanism at its first point, whatever that is, so that it does."""
+        """Whether the drawing can show, and so does show, the mechanism at its first point, wherever that is."""
         drawn = self.free.drawn
         if drawn is None:
             return False
@@ -212,7 +212,7 @@ class PrecisionPoints:
         return all(name in self.free.names for name in needed)
 
     def search(self, u: Array, q: Array, steps: int = MOST_DESCENTS) -> Met:
-        """Return where designs and configurations come to from guesses."""
+        """Return the designs and configurations that the search reaches from guesses."""
         u, q = u.copy(), q.copy()
         r, near = self.equations(u, q)
         cost = (r * r).sum(axis=(-1, -2)) + (near * near).sum(axis=-1)
@@ -245,11 +245,11 @@ class PrecisionPoints:
         return Met(u, q, self._miss(r[..., n:]), np.sqrt(cost))
 
     def _miss(self, r: Array) -> Array:
-        """Return by how much points are missed, (..., N), in meters, by what is left of the equations of goals."""
+        """Return how far points are missed, (..., N), in meters, from the residuals of the goals' equations."""
         return np.sqrt((r**2).sum(axis=-1)) * self.free.size / np.sqrt([self.goals[k].weight for k in self.goal_of])
 
     def closed(self, met: Met) -> Met:
-        """Return designs that miss points as near to them as closed loops and given drives let them come."""
+        """Return designs that miss points, moved as close to them as closed loops and given drives allow."""
         missing = np.flatnonzero(met.cost >= SOLVED)
         if not len(missing):
             return met
@@ -277,14 +277,14 @@ class PrecisionPoints:
 
     @cached_property
     def _stiff(self) -> PrecisionPoints:
-        """The same equations, where open loops and drives beside those given count much more than misses."""
+        """The same equations, in which open loops and deviations from given drives weigh much more than misses."""
         other = copy(self)
         other.gap_factor = STIFF * self.gap_factor
         other.factor = np.where(np.array(self.used) < self.of.robot.nq, STIFF, 1.0) * self.factor
         return other
 
     def _step(self, u: Array, q: Array, r: Array, near: Array, damping: Array) -> tuple[Array, Array]:
-        """Return steps of designs and configurations; what is at a bound and would leave it stays."""
+        """Return steps of designs and configurations; a number at a bound that it would cross stays."""
         by_q, by_u, of_pins = self.slopes(u, q)
         if self.anchored:
             by_q[:, 0] = 0.0
@@ -310,9 +310,9 @@ class PrecisionPoints:
     # ---------------------------------------------------------------- driven to the points
 
     def driven(self, u: Array, drives: Array) -> tuple[Array, Array, Array, Array]:
-        """Return what is missed at points (N, m) by one design on its branch, slopes by design and drives, and q.
+        """Return one design's misses at the points (N, m) on its branch, their derivatives by design and drives, and q.
 
-        NaN where it does not come there from where it is drawn.
+        NaN where the design cannot get there from where it is drawn.
         """
         given = np.atleast_2d(drives)
         moved = self.of.robot.driven_motion(
@@ -325,13 +325,13 @@ class PrecisionPoints:
         return r, slopes[..., :p] @ self.free.slope(u), slopes[..., p:], moved.q
 
     def met(self, u: Array, drives: Array) -> Met:
-        """Return one design at the points that its drives lead to, or those that are given."""
+        """Return one design at the points that its drives, or the given ones, lead to."""
         drives = np.where(np.isfinite(self.timed)[:, None], self.timed[:, None], drives)
         r, *_, q = self.driven(u, drives)
         return Met(u, q, self._miss(r), np.asarray(np.sqrt((r * r).sum())))
 
     def unwrapped(self, drives: Array) -> Array:
-        """Return where drives are at the points, (N, n), without whole turns between them."""
+        """Return the positions of the drives at the points, (N, n), without whole turns between them."""
         if len(self.of.entries) != 1 or not self.of.drive_hinge:
             return drives
         q = np.zeros((1, len(drives), self.of.robot.nq))
@@ -339,7 +339,7 @@ class PrecisionPoints:
         return self._drive_path(q)[0][0][:, None]
 
     def uneven(self, u: Array) -> Array:
-        """Return how many times longer the longest link is than the shortest, (L,)."""
+        """Return the ratio of the longest to the shortest link, (L,)."""
         square = self._programs[2]({"numbers": self.free.values(u)})
         longest, least = np.where(self._apart, square, 0.0), np.where(self._apart, square, np.inf)
         return np.asarray(np.sqrt(longest.max(axis=-1, initial=0.0) / least.min(axis=-1, initial=np.inf)))
@@ -347,7 +347,7 @@ class PrecisionPoints:
     # ---------------------------------------------------------------- defects
 
     def defects(self, met: Met) -> list[str]:
-        """Return what is wrong with designs between the points, in words; empty where nothing is."""
+        """Return what is wrong with designs between the points, in words; empty if nothing is."""
         gaps = np.abs(self.equations(met.u, met.q)[0][..., : len(self.rows)]).max(axis=-1, initial=0.0)
         found = np.array([f"cannot be assembled at point {k + 1}" for k in np.argmax(gaps, axis=1)], dtype=object)
         closes = ~(gaps >= SOLVED).any(axis=1)
@@ -366,7 +366,7 @@ class PrecisionPoints:
         return list(found)
 
     def assemblies(self, met: Met) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers of points that one design meets in the same assembly, group by group."""
+        """Return the indices of the points that one design meets in the same assembly, group by group."""
         left, found = list(range(len(met.q))), []
         while left:
             q = met.q[left]
@@ -387,7 +387,7 @@ class PrecisionPoints:
         return tuple(found)
 
     def _drive_path(self, q: Array) -> tuple[Array, Array]:
-        """Return where the drive is at the points, (L, N), without jumps, and whether it goes on one way."""
+        """Return the drive at the points, (L, N), without whole turns between them, and whether it never reverses."""
         drive = q[:, :, self.of.entries[0]]
         if not self.of.drive_hinge:
             steps = np.diff(drive, axis=1)
@@ -409,7 +409,7 @@ class PrecisionPoints:
         return all(goal.ordered for goal in self.goals)
 
     def _reached(self, met: Met, path: Array) -> Array:
-        """Return which points designs come to on their branch from the first, (L, N), by drives (L, N)."""
+        """Return which points designs reach from the first on the same branch, (L, N), with drives (L, N)."""
         given = path[..., None]
         still = np.zeros_like(given)
         moved = self.of.robot.driven_motion(
@@ -423,7 +423,7 @@ class PrecisionPoints:
 
 
 def _at(pose: Any) -> list[Scalar]:
-    """Return where the origin of a pose of any scalars is."""
+    """Return the origin of a pose of any scalar type."""
     return list(pose.spatial().point(Vec3(0.0, 0.0, 0.0)))
 
 

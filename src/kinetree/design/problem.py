@@ -1,4 +1,4 @@
-"""A mechanism, the numbers of it that may change, and what is measured of the motions of such designs."""
+"""A mechanism, its free numbers, and the quantities measured over the motions of such designs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .goals import MotionGoal, extreme
 from .planar import PlanarMechanism
 
 NEWTON_STEPS = 12
-"""Steps from the drives of another design to those that lead a tool as wanted."""
+"""Most Newton steps from the drives of another design to those that move a tool as desired."""
 
 TIMES_FINER, MOST_SAMPLES, FEW = 2, 5000, 16
-"""How often true numbers of a few designs get four times the samples, always as often: so they can be compared."""
+"""How often the samples are quadrupled for true values of a few designs; a fixed number, so that they compare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class DrivenSamples:
     given : ndarray, shape (T, 3, n)
         Positions, rates and second rates of the independent freedoms.
     shares : ndarray, shape (T,)
-        How much of the time each sample stands for; one together.
+        The fraction of the time that each sample stands for; they sum to one.
     duration : float
     """
 
@@ -49,22 +49,22 @@ class DrivenSamples:
     duration: float
     said: str
     wraps: bool | None = None
-    """Whether the last sample is followed by the first; None where nothing is told of what is between samples."""
+    """Whether the first sample follows the last; None if nothing is known between samples."""
     tool: Array | None = None
-    """Where the tool is, its velocity and its acceleration, (T, 3, n), if drives follow from that in each design."""
+    """Position, velocity and acceleration of the tool, (T, 3, n), if each design's drives follow from them."""
 
 
 @dataclass(frozen=True, eq=False)
 class LedPoint:
-    """A motion of a point, which the drives follow from: of the tool of a platform, over a pick cycle.
+    """A prescribed motion of a point, such as a platform's tool over a pick cycle; the drives follow from it.
 
     Parameters
     ----------
     point : str
-        A body or frame, of a mechanism with as many freedoms as the point has: three, or two in a plane.
+        A body or frame of a mechanism that has as many freedoms as the point: three, or two in a plane.
     positions : array_like, shape (T, 3) or (T, 2)
     times : array_like, shape (T,)
-        A smooth curve is laid through them for velocities and accelerations.
+        Velocities and accelerations are those of a smooth curve through the positions.
     """
 
     point: str
@@ -73,7 +73,7 @@ class LedPoint:
 
 
 class DesignProblem:
-    """What goals are asked about.
+    """The problem that goals are evaluated on.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class DesignProblem:
     motion : object
         As for :func:`kinetree.design`.
     speed : float
-        Of the drive, in rad/s or m/s.
+        Speed of the drive, in rad/s or m/s.
     samples : int
     threads : int
     """
@@ -103,12 +103,12 @@ class DesignProblem:
 
     @cached_property
     def entries(self) -> list[int]:
-        """Where in q the independent freedoms are."""
+        """The indices of the independent freedoms in q."""
         return [self.robot.q_names.index(self.robot.v_names[k]) for k in self.independent]
 
     @property
     def drive_hinge(self) -> bool:
-        """Whether there is one drive, which turns."""
+        """Whether there is one drive and it is a revolute joint."""
         joint = next((j for j in self.model.joints if j.q_slice.start == self.entries[0]), None)
         return len(self.entries) == 1 and joint is not None and isinstance(joint.kind, (Revolute, Continuous))
 
@@ -175,7 +175,7 @@ class DesignProblem:
         return np.eye(3) if self._planar is None else self.plane
 
     def _tool_drives(self, u: Array, tool: Array, guess: Array) -> Array:
-        """Return drives (L, T, 3, n) that lead the tool as wanted, by Newton's steps; NaN where they do not."""
+        """Return drives (L, T, 3, n) that move the tool as desired, by Newton's method; NaN where it fails."""
         parameters, axes = self.free.parameters(u), self.tool_axes
         y = np.broadcast_to(guess, (len(u), *guess.shape[1:])).copy()
         for _ in range(NEWTON_STEPS):
@@ -240,15 +240,15 @@ class DesignProblem:
         return found @ self.plane if found.shape[1] == 2 else found
 
     def directions(self, points: Array) -> Array:
-        """Return which coordinates of points can be met, (3,)."""
+        """Return which coordinates of points the mechanism can reach, (3,)."""
         return np.ones(3) if self._planar is None else np.abs(self.plane).max(axis=0)
 
     def reference_axis(self, frame: str, way: Array) -> list[float]:
-        """Return what a frame's own coordinates of a direction are, as drawn."""
+        """Return a direction in a frame's own coordinates, as drawn."""
         return [float(x) for x in self.robot.pose(self.start, frame)[:3, :3].T @ way]
 
     def angle_law(self, name: str) -> Measure:
-        """Return what the angle of a joint, or of a line ``"O A"``, is measured by."""
+        """Return the law that measures the angle of a joint, or of a line ``"O A"``."""
         if name in self.model.joint_index:
             return JointTurn(self.model.joint(name).q_slice.start)
         points = name.split()
@@ -260,17 +260,17 @@ class DesignProblem:
 
     @cached_property
     def motors(self) -> tuple[int, ...]:
-        """Places in v of what gives the forces: motors, where there are as many as drives; else the drives."""
+        """Indices in v of what supplies the forces: motors if there are as many as drives, else the drives."""
         found = tuple(int(k) for k in np.flatnonzero(self.robot.driven))
         return found if len(found) == len(self.independent) else self.independent
 
     @property
     def forces(self) -> str:
-        """What their forces are called among the vectors of a motion."""
+        """The name of the motors' forces among the vectors of a motion."""
         return "tau" if set(self.motors) == {*self.independent} else "motor_forces"
 
     def motor(self, name: str) -> int:
-        """Return the place in v of a motor."""
+        """Return the index in v of a motor."""
         names = [self.robot.v_names[k] for k in self.motors]
         if name not in names:
             raise UnknownNameError("drive", name, names)
@@ -279,11 +279,10 @@ class DesignProblem:
     # ---------------------------------------------------------------- numbers of motions
 
     def evaluate(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
-        """Return numbers of the motions of designs (L, n); NaN where a design cannot follow.
+        """Return quantities of the motions of designs (L, n); NaN where a design cannot follow.
 
-        The last number is how far each stays from dead points, a squared sine.  True numbers, without ``sharp``, are
-        those of a motion that is sampled more finely, unless samples are all that is given or designs are many, to
-        choose from.
+        The last quantity is the distance from dead points, a squared sine.  True values, without ``sharp``, are taken
+        from a more finely sampled motion, unless only samples are given or there are many designs to choose from.
         """
         finer: DesignProblem = self
         for _ in range(TIMES_FINER if sharp is None and len(u) <= FEW else 0):
@@ -292,13 +291,13 @@ class DesignProblem:
 
     @cached_property
     def _finer(self) -> DesignProblem | None:
-        """The same with four times as many samples of the motion; None where that cannot be, or need not."""
+        """The same problem with four times as many samples; None if that is impossible or unnecessary."""
         if self.motion.wraps is None or 4 * self._samples > MOST_SAMPLES:
             return None
         return DesignProblem(self.robot, self.free, self._given_motion, self._speed, 4 * self._samples, self.threads)
 
     def _evaluated(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
-        """Return numbers of the motions as sampled."""
+        """Return quantities of the motions as sampled."""
         every = [*goals, QUALITY]
         values, follows, parts = np.full((len(u), len(every)), np.nan), np.ones(len(u), dtype=bool), []
         for given, which in self._groups(every):
@@ -339,7 +338,7 @@ class DesignProblem:
         return {}
 
     def _groups(self, goals: Sequence[MotionGoal]) -> list[tuple[Array, list[int]]]:
-        """Return motions of the drives, and which goals are measured over each."""
+        """Return motions of the drives, and the goals that are measured over each."""
         found: list[tuple[Array, list[int]]] = []
         common: list[int] = []
         for k, goal in enumerate(goals):
@@ -351,7 +350,7 @@ class DesignProblem:
         return [(self.motion.given, common), *found]
 
     def _width(self, moved: MovedDesigns, laws: tuple[Measure, ...]) -> int:
-        """Return how many numbers measures are."""
+        """Return how many numbers the measurements comprise."""
         if laws not in self._widths:
             self._widths[laws] = moved.measure(*laws).values.shape[-1]
         return self._widths[laws]
@@ -362,7 +361,7 @@ class DesignProblem:
 
 
 def _solved(matrix: Array, right: Array) -> Array:
-    """Solve systems (..., n, n); NaN where they are singular or not numbers."""
+    """Solve systems (..., n, n); NaN where they are singular or contain NaN."""
     good = np.isfinite(matrix).all(axis=(-1, -2)) & np.isfinite(right).all(axis=-1)
     with np.errstate(invalid="ignore"):
         good &= np.abs(np.linalg.det(np.where(good[..., None, None], matrix, 0.0))) > 0.0
@@ -372,7 +371,7 @@ def _solved(matrix: Array, right: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredGoals:
-    """Numbers of the motions of designs, (L, G), and which designs follow, (L,)."""
+    """Quantities of the motions of designs, (L, G), and which designs can follow, (L,)."""
 
     of: DesignProblem
     u: Array
@@ -382,14 +381,14 @@ class MeasuredGoals:
 
     @cached_property
     def slopes(self) -> Array:
-        """How they change with the unknowns, (L, G, n), exactly."""
+        """Their exact derivatives with respect to the unknowns, (L, G, n)."""
         found = np.full((*self.values.shape, self.u.shape[-1]), np.nan)
         chain = self.of.free.slope(self.u)
         for k, measured, good, part, weights, tool in self.parts:
             full = np.zeros_like(measured.values)
             full[good, :, part] = weights
             by_numbers = measured.gradient(full, threads=self.of.threads)
-            if tool is not None:  # drives change so that the tool does not: the adjoint of its motion
+            if tool is not None:  # drives change so that the tool's motion does not: the adjoint of that motion
                 axes = np.kron(np.eye(3), self.of.tool_axes)
                 by_drives = measured.gradient(full, "q", "v", "a")
                 adjoint = _solved(np.swapaxes(axes @ tool.jacobian("q", "v", "a"), -1, -2), by_drives)

@@ -1,4 +1,4 @@
-"""The search for numbers of a mechanism that do what is wanted: points first, then motions, from many starts."""
+"""The search for a mechanism's numbers that meet the goals: points first, then motions, from many starts."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from .problem import DesignProblem
 from .starts import beside, screened
 
 SHARP = (30.0, 300.0, 3000.0)
-"""How sharp smooth maxima are, one after the other; their errors are log(samples) / sharp."""
+"""Successive sharpness of smooth maxima; their errors are log(samples) / sharp."""
 
 MOST_STARTS, FIRST_ROUND = 8192, 12
-"""Of points: rounds grow until a design without defects is found."""
+"""Starts for points: rounds grow until a design without defects is found."""
 
 USUAL_STARTS, REFINED = 64, 4
-"""Of motions: designs that are looked at, and of these the best that are improved."""
+"""Starts for motions: designs that are evaluated, and how many of the best are improved."""
 
 NO_DEAD_POINT = 1e-3
-"""Squared sine that motions stay away from dead points, or a tenth of what the mechanism as drawn has."""
+"""Least squared sine at which motions count as clear of dead points, or a tenth of that of the drawing."""
 
 SAME = 1e-5
-"""Designs that differ by less than this part of their bounds are the same."""
+"""Designs that differ by less than this fraction of their ranges are the same."""
 
 
 @explains_arguments
@@ -48,46 +48,47 @@ def design(
     starts: int | None = None, seed: int = 0, pareto: int | None = None, shortest: float | str | None = None,
     progress: bool = True, threads: int = 1,
 ) -> FoundDesign:  # fmt: skip
-    """DesignSearch for numbers of a mechanism that do what is wanted, with exact gradients.
+    """Search for numbers of a mechanism that meet its goals, with exact gradients.
 
     Parameters
     ----------
     mechanism : Robot, str or path
         A mechanism with loops, such as :func:`kinetree.linkage` makes, a name of the gallery or a file.
     free : mapping or names
-        Numbers that may change: of a drawing ``"A.x"``, ``"B.A"`` (a distance), ``"crank.mass"``, ``"s.stiffness"``, or
-        ``"A"`` for both numbers of a point; of other mechanisms ``"crank_pin.position.x"``, ``"loops.pin.seat.y"``,
-        ``"coupler.mass"``.  Each with bounds ``(low, high)``, with how far it may be from where it is drawn, with a
-        tie ``"= -B.x"``, or with None for usual bounds.  Several names in a tuple share one number.  A name of your
-        own may stand for what others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
+        Numbers that may change: in a drawing ``"A.x"``, ``"B.A"`` (a distance), ``"crank.mass"``, ``"s.stiffness"``, or
+        ``"A"`` for both numbers of a point; in other mechanisms ``"crank_pin.position.x"``, ``"loops.pin.seat.y"``,
+        ``"coupler.mass"``.  Each has bounds ``(low, high)``, a distance that it may move from the drawing, a tie ``"=
+        -B.x"``, or None for default bounds.  Several names in a tuple share one number.  You may introduce a name of
+        your own that others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
     wanted : goal, or sequence of goals
         Such as ``kt.design.Path("P", points)`` or ``kt.design.Torque()``; weights are factors, ``0.1 * goal``.
     subject_to : limit, or sequence of limits
-        ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points without bound must be met.
+        Such as ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points given here without a bound must be
+        met.
     motion : optional
-        What numbers of motions are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
-        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or
-        :class:`kinetree.design.LedPoint`, which the drives follow from.
+        The motion that quantities are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays ``(q,
+        v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or a
+        :class:`kinetree.design.LedPoint`, from which the drives follow.
     speed : float or str
-        Of the drive, where the motion does not tell: rad/s or m/s, or ``"60 rpm"``.
+        Speed of the drive if the motion does not determine it: rad/s or m/s, or ``"60 rpm"``.
     samples : int
-        Of the motion.
+        Number of samples of the motion.
     starts : int, optional
-        How many designs to begin with, the one as drawn among them.  By default as many as it takes.
+        How many designs to begin with, including the drawing.  By default as many as it takes.
     seed : int
-        Of the random starts: the same seed gives the same design.
+        Seed of the random starts: the same seed gives the same design.
     pareto : int, optional
-        With two goals: return a front of so many designs between the best of each, see :attr:`FoundDesign.front`.
+        For two goals: return a front of this many designs between the best for either, see :attr:`FoundDesign.front`.
     shortest : float or str, optional
-        Least distance of two pins of a link; by default 2 % of the mechanism's size.
+        Least distance between two pins of a link; by default 2 % of the mechanism's size.
     progress : bool
-        Whether to show the best so far, on a terminal.  Ctrl-C ends the search and keeps it.
+        Whether to show the best design so far, on a terminal.  Ctrl-C ends the search and keeps it.
     threads : int
 
     Returns
     -------
     FoundDesign
-        Print it: what is met, by how much the rest is missed, what is in the way.
+        Print it to see which goals are met, by how much the rest are missed, and which limits are active.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def _limit(given: Any) -> Limit:
 
 @dataclass
 class LimitRow:
-    """A limit with numbers: sign * (value - bound) >= 0."""
+    """A limit in numbers: sign * (value - bound) >= 0."""
 
     goal: DesignGoal
     bound: float
@@ -148,7 +149,7 @@ class LimitRow:
 
 @dataclass
 class BestSoFar:
-    """The best so far."""
+    """The best design so far."""
 
     u: Array
     size: float = np.inf
@@ -221,7 +222,7 @@ class DesignSearch:
         return self._found(best)
 
     def front(self, count: int) -> FoundDesign:
-        """Return the best of both goals together, with designs between the best of each: of one as the other allows."""
+        """Return the best design for both goals together, with a front of designs between the best for either goal."""
         if len(self.moving) != 2 or len(self.goals) != 2:
             raise OptionError("a front needs two goals that are numbers of a motion, wanted=[Torque(), ShakingForce()]")
         both, ends = self.run(), []
@@ -237,7 +238,7 @@ class DesignSearch:
         return replace(both, front=tuple(rows))
 
     def _again(self, goals: list[DesignGoal], rows: list[LimitRow], begin: Array) -> FoundDesign:
-        """DesignSearch once more from a design, for some of the goals, with further limits."""
+        """Search once more from a design, for some of the goals, with further limits."""
         other = DesignSearch(self.of, goals, self.limits, self.shortest, self.rng, self.starts, self.progress)
         other.rows += rows
         other.asked += [row.goal for row in rows if isinstance(row.goal, MotionGoal)]
@@ -274,7 +275,7 @@ class DesignSearch:
     # ---------------------------------------------------------------- points
 
     def _met(self, points: PrecisionPoints) -> BestSoFar:
-        """Return the best design that meets the points, of rounds of starts that grow until there is one."""
+        """Return the best design that meets the points; rounds of starts grow until there is one."""
         most, done, parts = self.starts or MOST_STARTS, 0, []
         best = BestSoFar(self.free.start.copy())
         enough = self._enough(points)
@@ -301,13 +302,13 @@ class DesignSearch:
         return best
 
     def _enough(self, points: PrecisionPoints) -> int:
-        """Return how many starts are enough where points cannot all be met: there are more equations than numbers."""
+        """Return how many starts suffice if points cannot all be met because there are more equations than numbers."""
         equations = int((points.factor > 0.0).sum()) + len(points.target) * len(points.rows)
         numbers = len(self.free.names) + (len(points.target) - points.anchored) * self.of.robot.nv
         return 1024 if equations > numbers else MOST_STARTS
 
     def _chosen(self, points: PrecisionPoints, met: Met) -> BestSoFar:
-        """Return the best of designs: met, without defects, with links of like lengths; or the nearest."""
+        """Return the best design: one that meets all, without defects, with links of similar length; or the nearest."""
         order = np.argsort(met.cost)
         met = met[order[np.isfinite(met.cost[order])]]
         solved = int((met.cost < SOLVED).sum())
@@ -320,7 +321,7 @@ class DesignSearch:
         rank = sorted(range(len(wrong)), key=lambda k: (
             not is_met[k], bool(wrong[k]), met.cost[k] >= SOLVED, uneven[k] if met.cost[k] < SOLVED else met.cost[k]
         ))  # fmt: skip
-        if not is_met.any():  # what cannot be met at all is at least met by something that works
+        if not is_met.any():  # points that cannot be met are at least approached by a design that works
             least = met.cost.min()
             rank = sorted(rank, key=lambda k: (met.cost[k] >= 1.5 * least + SOLVED, bool(wrong[k]), met.cost[k]))
         first = rank[0]
@@ -328,12 +329,12 @@ class DesignSearch:
         return BestSoFar(met.u[first], float(met.cost[first]), met[first], others, wrong[first])
 
     def _allowed(self, points: PrecisionPoints) -> Array:
-        """Return by how much each point may be missed, (N,), in meters."""
+        """Return how far each point may be missed, (N,), in meters."""
         bounds = {id(row.goal): row.bound * (points.free.size if row.goal.unit == "rad" else 1.0) for row in self.rows}
         return np.array([bounds.get(id(points.goals[k]), 0.0) for k in points.goal_of])
 
     def _is_met(self, points: PrecisionPoints, met: Met) -> Array:
-        """Return which designs meet all points, or come as near as is allowed."""
+        """Return which designs meet all points, or come as close as allowed."""
         allowed = np.maximum(self._allowed(points), SOLVED * points.free.size)
         return np.asarray((met.cost < SOLVED) | (met.miss <= allowed).all(axis=-1))
 
@@ -389,7 +390,7 @@ class DesignSearch:
         return found
 
     def _merit(self, values: Array) -> Array:
-        """Return the objective with what limits are exceeded by, of true values (L, G + 1)."""
+        """Return the objective plus the violations of limits, from true values (L, G + 1)."""
         n = len(self.moving)
         signs = np.array([-1.0 if goal.larger else 1.0 for goal in self.moving])
         weights = np.array([goal.weight for goal in self.moving])
@@ -399,7 +400,7 @@ class DesignSearch:
         return merit
 
     def _descended(self, u: Array, drives: Array | None, sharp: Sequence[float]) -> tuple[Array, Array | None, float]:
-        """Return a better design, where its drives are at the points, and its merit."""
+        """Return a better design, the positions of its drives at the points, and its merit."""
         best = u, drives, self._true_merit(u, drives)
         for one in sharp:
             there, drives = LocalSearch(self, best[0], best[1], one).run()

@@ -1,8 +1,8 @@
-"""Where searches for points begin: designs that move, and whose motion comes near the points in their order.
+"""Starts of searches for points: designs that move, and whose motion passes near the points in their order.
 
-Of many designs at random, each is moved through its turn.  Points are laid on that motion in their order, in several
-ways at random; where all that is drawn may change, the design is first moved, turned and scaled to where it fits best.
-The best are the starts, with their configurations at the points.
+Each of many random designs is moved through a turn.  The points are assigned to samples of that motion in their order,
+in several random ways; if the whole drawing may change, the design is also moved, turned and scaled to fit best.  The
+best designs are the starts, with their configurations at the points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .precision import PrecisionPoints
 
 POOL, SAMPLES, TRIALS = 12, 36, 30
-"""Designs per start, samples of their turn, and ways to lay points on it."""
+"""Designs per start, samples of their turn, and ways to assign points to them."""
 
 
 def screened(points: PrecisionPoints, count: int, rng: np.random.Generator, as_drawn: bool) -> tuple[Array, Array]:
@@ -64,13 +64,13 @@ def screened(points: PrecisionPoints, count: int, rng: np.random.Generator, as_d
             u[0], q[0] = pool[0], values[0, at[0], :nq] if not points.anchored else q[0]
     loose = order[~np.isfinite(cost[order])]
     u[loose], q[loose] = pool[loose], beside(points, len(loose), rng)
-    any_branch = order[3::4]  # points may be met by two assemblies only
+    any_branch = order[3::4]  # points may be met only by two assemblies
     q[any_branch] = _held(points, of.robot.random_configuration(rng, (len(any_branch), len(points.target))))
     return np.clip(u[order], free.low, free.high), q[order]
 
 
 def beside(points: PrecisionPoints, count: int, rng: np.random.Generator) -> Array:
-    """Return configurations around the one as drawn, (count, N, nq), whose drive goes on."""
+    """Return configurations near the drawing, (count, N, nq), with the drive advancing."""
     of, shape = points.of, (count, len(points.target), points.model.nv)
     q = of.robot.moved(np.broadcast_to(of.start, (*shape[:2], of.robot.nq)), 0.3 * rng.standard_normal(shape))
     if len(of.entries) == 1:
@@ -79,7 +79,7 @@ def beside(points: PrecisionPoints, count: int, rng: np.random.Generator) -> Arr
 
 
 def _held(points: PrecisionPoints, q: Array) -> Array:
-    """Put drives where they are known to be, and the first point where it is drawn."""
+    """Set drives to their known positions, and the first configuration to the drawing."""
     known = np.isfinite(points.timed)
     q[:, known, points.of.entries[0]] = points.timed[known]
     if points.anchored:
@@ -90,7 +90,7 @@ def _held(points: PrecisionPoints, q: Array) -> Array:
 def _laid(
     points: PrecisionPoints, values: Array, usable: Array, drive: Array, rng: np.random.Generator
 ) -> tuple[Array, Array, Array | None]:
-    """Return the sample for each point, (L, N), how well that fits, and the change of place, turn and size for that."""
+    """Return the sample for each point, (L, N), the quality of the fit, and the shift, turn and scaling for it."""
     lanes, samples = len(values), values.shape[1]
     first = _similar(points)
     best, chosen = np.full(lanes, np.inf), np.zeros((lanes, len(points.target)), dtype=int)
@@ -121,7 +121,7 @@ def _laid(
 
 
 def _in_order(count: int, samples: int, ends: Array, ordered: bool, rng: np.random.Generator) -> Array:
-    """Return samples for points, (L, count), along the motion one way or the other: round it where it comes round."""
+    """Return samples for points, (L, count), along the motion in either direction, wrapping around a closed motion."""
     lanes = len(ends)
     parts = rng.dirichlet(np.ones(count), lanes)[:, : count - 1].reshape(lanes, -1)
     way = np.concatenate([np.zeros((lanes, 1)), np.cumsum(parts, axis=1)], axis=1)
@@ -135,7 +135,7 @@ def _in_order(count: int, samples: int, ends: Array, ordered: bool, rng: np.rand
 
 
 def _similar(points: PrecisionPoints) -> int | None:
-    """Return where x of the only path is among what is measured, if all that is drawn may be moved and scaled."""
+    """Return the index of the only path's x among the measurements if the whole drawing may be moved and scaled."""
     free = points.free
     if free.drawn is None or free.ties or len(points.goals) != 1 or type(points.goals[0]) is not PathGoal:
         return None
@@ -156,7 +156,7 @@ def _put(points: PrecisionPoints, u: Array, name: str, places: Array) -> None:
 
 
 def _transform(points: PrecisionPoints, u: Array, shift: Array) -> None:
-    """Move, turn and scale designs: x turns into shift[0] x + shift[1]."""
+    """Move, turn and scale designs: x becomes shift[0] x + shift[1]."""
     drawn, names = points.free.drawn, points.free.names
     assert drawn is not None
     for name, own in drawn.points.items():

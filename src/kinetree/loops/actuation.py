@@ -4,9 +4,9 @@ An actuator acts along some direction in the space of joint forces, A, so that t
 
     tau = A u,    and along the motions N that loops leave    N^T A u = N^T tau
 
-is what they must provide for generalized forces tau (Featherstone eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S is one
-joint's freedom and F its actuators' directions; here S is what the whole mechanism can do).  If N^T A is singular, some
-motion is out of their reach; if there are more of them than motions, the smallest forces are taken.
+is the condition for them to replace generalized forces tau (Featherstone eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S
+is one joint's freedom and F its actuators' directions; here S spans all motions of the mechanism).  If N^T A is
+singular, some motion is out of their reach; if there are more of them than motions, the smallest forces are taken.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Actuation(ExplainsArguments):
     matrix : ndarray, shape (..., nv, n)
         Joint forces per unit of each actuator's force.
     motions : ndarray, shape (..., nv, freedoms)
-        Motions that the loops allow, as orthonormal columns; if a state has fewer, the first ones are zero.
+        Motions that the loops allow, as orthonormal columns; in a state with fewer motions, the first columns are zero.
     freedoms : ndarray of int, shape (...)
-        How many there are.
+        Number of motions in each state.
     """
 
     names: tuple[str, ...]
@@ -97,14 +97,15 @@ class Actuation(ExplainsArguments):
         return np.asarray((self.matrix @ given[..., None])[..., 0])
 
     def forces(self, tau: ArrayLike, *, weights: ArrayLike | None = None) -> Array:
-        """Return the forces of the actuators that have the effect of joint forces (Featherstone eq. 7.14).
+        """Return the actuator forces that have the same effect as joint forces (Featherstone eq. 7.14).
 
         Parameters
         ----------
         tau : array_like, shape (..., nv)
-            Joint forces, also at joints without a motor, such as those of the tree's inverse dynamics.
+            Joint forces, including those at joints without a motor, such as the results of the tree's inverse dynamics.
         weights : array_like, shape (n,), optional
-            With more actuators than motions: ``sum(weights * forces**2)`` is least; all weights 1 by default.
+            If there are more actuators than motions, ``sum(weights * forces**2)`` is minimized; all weights are 1 by
+            default.
 
         Raises
         ------
@@ -151,7 +152,7 @@ class Actuation(ExplainsArguments):
         Parameters
         ----------
         count : int, optional
-            How many actuators a set has; by default as many as there are motions.
+            Number of actuators in a set; by default as many as there are motions.
         """
         if self.matrix.ndim != 2:
             raise OptionError("driving_sets handles one configuration at a time: request the actuation at one")

@@ -1,8 +1,8 @@
 """Which rows of a closing task are solved together, and in which order.
 
-Rows that involve only as many freedoms as there are rows determine these, whatever the others are: they come first, in
-the order in which one needs the other (the fine decomposition of Dulmage and Mendelsohn).  With a platform held, these
-are its own freedoms, and then the legs one by one.  What remains is split into rows that share no freedom.
+Rows that involve only as many freedoms as there are rows determine these freedoms on their own: they come first, in the
+order of their dependence (the fine decomposition of Dulmage and Mendelsohn).  If a platform is held, the first ones are
+its own freedoms, followed by the legs one by one.  The remaining rows are split into sets that share no freedom.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..spatial.arrays import Array
 
 
 def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> dict[int, set[int]]:
-    """Return, for each row of loops and then of goals, the places among the free freedoms that it depends on."""
+    """Return, for each row of loops and then of goals, the indices of the free freedoms that it depends on."""
     place = {j: c for c, j in enumerate(free)}
     found: dict[int, set[int]] = {i: set() for i in range(model.n_constraints)}
     for i, j in constraints.pattern(model):
@@ -38,7 +38,7 @@ def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> di
 
 
 def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequence[int] = ()) -> tuple[Block, ...]:
-    """Return blocks of rows, each with the places among the free freedoms that it determines.
+    """Return blocks of rows, each with the indices of the free freedoms that it determines.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequen
 
 
 def together(columns: Mapping[int, set[int]], rows: Sequence[int]) -> tuple[Block, ...]:
-    """Return rows in blocks that share no freedom, whether rows depend on one another or not."""
+    """Return rows in blocks that share no freedom, whether or not the rows are independent."""
     return tuple(Block(tuple(own), tuple(places)) for own, places in constraints.grouped({i: columns[i] for i in rows}))
 
 
@@ -75,7 +75,7 @@ def _square(table: Array, matched: Array) -> Array:
     free = np.ones(table.shape[1], dtype=bool)
     free[matched] = False
     spare: Array = np.asarray(table[:, free].any(axis=1))
-    for _ in spare:  # at most this often
+    for _ in spare:  # at most this many rounds
         spare = np.asarray(spare | table[:, matched[spare]].any(axis=1))
     return ~spare
 

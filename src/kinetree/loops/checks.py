@@ -1,4 +1,4 @@
-"""Which states closed loops allow, and the messages about those that they do not."""
+"""Checks of states against closed loops, and the messages about states that they do not allow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Checks:
     ----------
     model : Model
     gaps : callable
-        Gaps of configurations, (..., nq) to (..., constraints).
+        Maps configurations (..., nq) to gaps (..., constraints).
     single : bool
         Whether states are in single precision.
     """
@@ -31,7 +31,7 @@ class Checks:
     single: bool = False
 
     def granted(self, tolerance: float) -> float:
-        """Return how far a state may be off."""
+        """Return the largest error that a state may have."""
         if not tolerance >= 0.0:
             raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
         return max(tolerance, ACCEPTED_SINGLE) if self.single else tolerance
@@ -86,7 +86,7 @@ class Checks:
             )
 
     def between_branches(self, rates: Array, tolerance: float) -> str:
-        """Return a message about a velocity between branches, which no acceleration keeps closed; empty if none is."""
+        """Return a message about velocities between branches, which no acceleration keeps closed; empty if none."""
         bad = rates > tolerance
         if not bad.any():
             return ""
@@ -116,9 +116,9 @@ class Checks:
 
 
 def opening_rate(left: Array, v: Array) -> Array:
-    """Return how fast loops that no acceleration keeps closed open, relative to 1 + |v|^2.
+    """Return how fast loops open that no acceleration can keep closed, relative to 1 + |v|^2.
 
-    ``left`` (..., nc) is what is left of K a + K' v.
+    ``left`` (..., nc) is the residual K a + K' v.
     """
     speed = np.linalg.norm(v, axis=-1)
     return np.asarray(np.linalg.norm(left, axis=-1) / (1.0 + speed * speed))

@@ -1,9 +1,8 @@
 """Closing loops: damped Newton steps on all lanes of a batch at once.
 
-First comes an approach by Levenberg and Marquardt's rule, cluster by cluster of loops, in which constraints that are
-weaker than rounding of a file's numbers are ignored.  Then Newton steps along the constraints that count, to the last
-digit. If redundant constraints contradict one another because of rounding, the remaining error is least in the sense of
-least squares.
+The approach uses the Levenberg-Marquardt rule for each cluster of loops, and ignores constraints that are weaker than
+the rounding of a file's numbers.  Newton steps along the constraints that count follow, to the last digit.  If
+redundant constraints contradict each other because of rounding, the remaining error is the least-squares minimum.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from .tolerances import LEAST, ROUNDING
 
 MOST_STEPS = 200
 NUDGE = 0.01
-"""How far a guess that does not tell which way to go is moved, in radians or meters; large mechanisms move farther."""
+"""How far a guess without a preferred direction is moved, in radians or meters; large mechanisms move farther."""
 
 LEAST_DAMPING = 1e-4
-"""For the approach: constraints that may be rounding errors are ignored in it."""
+"""Least damping of the approach: it ignores constraints that may be rounding errors."""
 
 STALLED = 8
-"""After this many steps that gained next to nothing, a lane is given up."""
+"""A lane is given up after this many steps with next to no progress."""
 
 POLISHING = 20
 """The most Newton steps at the end."""
 
 HANDED_OVER = 1e-3
-"""Gaps below this, in meters and radians, are left to the last steps: rounding is no reason to move on."""
+"""Gaps below this, in meters and radians, are left to the last steps, so that rounding causes no motion."""
 
 NEARBY = 0.05
-"""Steps of this total length, in radians or meters, are not a long way."""
+"""Steps of less than this total length, in radians or meters, count as a short way."""
 
 
 class Closed(NamedTuple):
@@ -50,19 +49,19 @@ class Closed(NamedTuple):
     done: Array
     """Whether every gap is below the tolerance."""
     held: Array
-    """Whether the combinations of gaps that count are: contradicting constraints may leave others."""
+    """Whether the combinations of gaps that count are below it; contradicting constraints may leave others open."""
     moved: Array
     """Length of the last steps."""
 
 
 @dataclass(frozen=True)
 class ClosingProblem:
-    """What is to be closed.
+    """A problem of closing loops.
 
     Attributes
     ----------
     gaps, matrix : callables
-        Take configurations (N, nq) to (N, nc) and (N, nc, nv).
+        Map configurations (N, nq) to gaps (N, nc) and constraint matrices (N, nc, nv).
     step : callable
         Moves configurations along velocities (N, nv) for unit time.
     clusters : Clusters
@@ -85,9 +84,9 @@ class ClosingProblem:
         return there if self.limits is None else self.limits.clipped(there, self.free)
 
     def movable(self, q: Array, left: Array) -> Array:
-        """Return K without what must not move: velocities that are held, and joints that push against a limit.
+        """Return K without the columns that must not move: held velocities, and joints that push against a limit.
 
-        Velocities are in units of how far a step may go along each.
+        Velocities are in units of the longest step along each.
         """
         k = self.matrix(q) * (self.free * self.reach)
         if self.limits is not None:
@@ -147,9 +146,10 @@ def close(
 def close_wherever_it_can_be(
     problem: ClosingProblem, q: Array, tolerance: float, any_will_do: bool = False, most_steps: int = MOST_STEPS
 ) -> Closed:  # fmt: skip
-    """Close before it is known which constraints count: satisfy weak ones, too, if that is not a long way.
+    """Close before it is known which constraints count: satisfy weak ones too if that takes only a short way.
 
-    It is not if they are weak because the configuration is nearly singular; it is if they are rounding errors.
+    The way is short if they are weak because the configuration is nearly singular, and long if they are rounding
+    errors.
     """
     first = close(problem, q, tolerance, None, any_will_do, most_steps)
     unmet = np.flatnonzero(first.held & ~first.done)
@@ -175,7 +175,7 @@ def _polished(problem: ClosingProblem, q: Array, left: Array, tolerance: float, 
 
 
 def _nudged(problem: ClosingProblem, q: Array) -> tuple[Array, Array]:
-    """Return guesses moved away from where gaps do not tell which way to go: both ends of a rod in one place."""
+    """Return guesses moved away from where gaps give no direction, as with both ends of a rod in one place."""
     left = problem.gaps(q)
     lost = ~np.isfinite(left).all(axis=-1)
     far = np.flatnonzero(~lost & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE))
@@ -201,7 +201,7 @@ def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None
 def _approach(
     problem: ClosingProblem, q: Array, left: Array, tolerance: float, any_will_do: bool, most_steps: int
 ) -> None:  # fmt: skip
-    """Apply Levenberg and Marquardt's rule, lane by lane, in place.
+    """Apply the Levenberg-Marquardt rule to each lane, in place.
 
     The damping decreases after a step that brought the loops closer together and grows after one that did not, which is
     then undone.
@@ -218,7 +218,7 @@ def _approach(
         stuck = (
             np.isfinite(size) & ~near & ~nudged & (idle >= STALLED) & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE)
         )
-        if stuck.any():  # half a turn off, or all in one line, there may be no way on although there is one beside it
+        if stuck.any():  # half a turn off, or all in one line, steps may stall although there is a way right beside
             before.append((np.flatnonzero(stuck), q[stuck], left[stuck], size[stuck]))
             _nudge(problem, q, left, stuck)
             nudged |= stuck
@@ -273,7 +273,7 @@ def _polish(
             break
         move, off = _newton_step(problem, q[active], left[active], counting)
         held[active] = off <= tolerance
-        # it is good enough when it stops improving
+        # good enough once it stops improving
         going = off < 0.5 * last[active]
         last[active] = off
         active, move = active[going], move[going]

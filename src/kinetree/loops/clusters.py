@@ -1,4 +1,4 @@
-"""Clusters: loops that share joints with one another only, with their constraints as lengths.
+"""Clusters: loops that share joints only with each other, with their constraints expressed as lengths.
 
 The constraint matrix splits into one block per cluster.  Independence is decided block by block, in dimensionless
 numbers: with a characteristic length of the cluster, angles become lengths.
@@ -25,7 +25,7 @@ class Cluster:
     Attributes
     ----------
     rows, columns : ndarray of int
-        Rows and columns of the constraint matrix; all its other entries in these are zero.
+        Rows and columns of the constraint matrix; outside the block, all entries in them are zero.
     loops : tuple of str
         The joints that close the loops, and couplings.
     length : float
@@ -53,7 +53,7 @@ class Cluster:
 def find(model: Model, q: Array, k: Array, gaps: Array) -> tuple[Cluster, ...]:
     """Return the clusters of a mechanism.
 
-    Configurations (S, nq), matrices K and gaps there show how long levers are, and how far it is to a closed state.
+    Configurations (S, nq) with their matrices K and gaps show how long levers are, and how far away a closed state is.
     """
     turning_row = np.array([unit == "rad" for unit in model.constraint_units], dtype=bool)
     turning_column = np.array([unit == "rad" for unit in model.v_units], dtype=bool)
@@ -78,9 +78,9 @@ def _indices(places: list[int]) -> Array:
 
 
 def _levers(model: Model, q: Array, k: Array) -> Array:
-    """Return how far each freedom moves what a loop or coupling holds, per unit, at most: (loops + couplings, nv).
+    """Return the largest motion of each loop or coupling per unit of each freedom, (loops + couplings, nv).
 
-    At both ends of a loop: the loop may be open, and a pin may lie on a hinge that it is far from once closed.
+    Both ends of a loop are considered: it may be open, and a pin may lie on a hinge that it is far from once closed.
     """
     found = np.zeros((len(model.loops) + len(model.couplings), model.nv))
     with np.errstate(all="ignore"):
@@ -99,7 +99,7 @@ def _longest(lengths: Any) -> float:
 
 
 PART_OF_BODIES = 0.3
-"""Where all axes meet in one point, or nearly so, the size of bodies tells what is long: this fraction of it."""
+"""If all axes meet in one point, or nearly so, the characteristic length is this fraction of the bodies' size."""
 
 
 def _length(model: Model, columns: Array, levers: Array) -> float:
@@ -109,7 +109,7 @@ def _length(model: Model, columns: Array, levers: Array) -> float:
 
 
 def size_of_bodies(model: Model, columns: Array) -> float:
-    """Return the size of the bodies that some freedoms carry, by how far their mass is from their origin.
+    """Return the size of the bodies that some freedoms carry: the distance of their mass from their origin.
 
     Point masses do not count; the size is zero if there are no others.
     """
@@ -117,7 +117,7 @@ def size_of_bodies(model: Model, columns: Array) -> float:
     for link, body in zip(model.links, model.bodies, strict=True):
         properties = body.mass_properties
         if not isinstance(properties, MassProperties):
-            continue  # formulas in symbols without a value: its size is not known
+            continue  # formulas in symbols without a value: the size is unknown
         if properties.mass > 0.0 and not own.isdisjoint(range(link.v_slice.start, link.v_slice.stop)):
             spread = float(np.trace(properties.inertia_matrix)) / (2.0 * properties.mass)
             sizes.append(np.sqrt(max(spread, 0.0)) + float(np.linalg.norm(properties.com)))
@@ -187,7 +187,7 @@ class Clusters:
 
 
 def single(constraint_count: int, freedoms: int) -> Clusters:
-    """Return everything as one cluster, for problems with other conditions besides those of loops."""
+    """Return everything as one cluster, for problems with further conditions besides loops."""
     rows, columns = np.arange(constraint_count), np.arange(freedoms)
     ones = np.ones(freedoms)
     return Clusters((Cluster(rows, columns, (), 1.0, np.ones(constraint_count), ones, ones),))

@@ -29,7 +29,7 @@ WRENCH = (("mx", "N m"), ("my", "N m"), ("mz", "N m"), ("fx", "N"), ("fy", "N"),
 
 @dataclass(frozen=True)
 class ForceNames:
-    """What the numbers of :class:`ConstraintForces` belong to: names of freedoms, joints and loops, and units."""
+    """Names and units of the entries of :class:`ConstraintForces`: freedoms, joints and loops."""
 
     freedoms: tuple[str, ...] = ()
     freedom_units: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ForceNames:
 
 
 SHARE = 1e-8
-"""Components of forces that could be shared differently count if they are larger than this, relative to one."""
+"""A component that forces could share differently counts if it is larger than this, relative to one."""
 
 WHOSE_AXES = (
     "constraints: along the axes of the loop's joint, which turn with its second body; loop_wrenches_world has them "
@@ -56,7 +56,7 @@ HOW_SHARED = (
 
 @dataclass(frozen=True)
 class Undetermined:
-    """Which forces inside a mechanism its motion does not determine: laid out like those of :class:`ConstraintForces`.
+    """Forces inside a mechanism that its motion does not determine, laid out as in :class:`ConstraintForces`.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Undetermined:
 
     @property
     def any(self) -> bool:
-        """Whether there are any."""
+        """Whether any force is undetermined."""
         parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
         return any(bool(part.any()) for part in parts)
 
@@ -107,8 +107,8 @@ class ConstraintForces:
     tau : ndarray (..., nv)
         Actuator forces, zero at passive joints.
     multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor and along the joint's axes, which turn with
-        it; the shortest ones if constraints are redundant.  Books and ReDySim have them along world axes:
+        Forces of the loop joints along their constraints, acting on the successor, along the joint's axes, which turn
+        with it; the solution of least norm if constraints are redundant.  Books and ReDySim give them along world axes:
         ``loop_wrenches_world``.
     names : tuple of str
         One per constraint.
@@ -121,7 +121,7 @@ class ConstraintForces:
     order : SolutionOrder or None
         Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
     of : ForceNames
-        What the numbers belong to.
+        Names and units of the entries.
     find_undetermined : callable, optional
         Computes :attr:`undetermined`.
     find_along_world : callable, optional
@@ -160,7 +160,7 @@ class ConstraintForces:
         Parameters
         ----------
         joint : str
-            ``forces.at("pin")[..., 3:]`` is the force that the pin carries.
+            Name of a joint: ``forces.at("pin")[..., 3:]`` is the force that the pin carries.
         """
         if joint in self.of.loops:
             return np.asarray(self.loop_wrenches_world[..., self.of.loops.index(joint), :])
@@ -170,7 +170,7 @@ class ConstraintForces:
 
     @property
     def table(self) -> TextTable:
-        """Forces of motors, of loops along their constraints, and loads of joints; for a batch, the extremes."""
+        """A table of motor forces, loop forces along their constraints, and joint loads; for a batch, the extremes."""
         rows: list[tuple[object, ...]] = []
         open_ = self.undetermined
         for k, what in enumerate(self.of.pushed_by):
@@ -223,8 +223,8 @@ class ConstraintForces:
     def columns(self) -> dict[str, Array]:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
 
-        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame,
-        and once more along world axes, ``pin.world_fx``.
+        Wrenches of joints in the tree are in body axes at the body's origin; those of loops are in the joint's moving
+        frame, and again along world axes as ``pin.world_fx``.
         """
         if self.tau.ndim > 2:
             raise UnsupportedError(

@@ -1,10 +1,10 @@
 """What depends on what: the rank of the constraints, which of them suffice, which freedoms follow.
 
-A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is searched for
-in the same way every time (or named by the user), never at the one that a program happens to use first.  So the
-independent freedoms mean the same in every call and in every process.  Where that choice works badly, at a singular
-configuration, numerical methods determine the rank again; methods whose arguments or results are in these coordinates
-raise :class:`~kinetree.SingularError`.
+A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is always found
+in the same way (or named by the user), never at the one that a program happens to use first.  The independent freedoms
+are therefore the same in every call and every process.  Where that choice works badly, at a singular configuration,
+numerical methods determine the rank again; methods whose arguments or results are in these coordinates raise
+:class:`~kinetree.SingularError`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ class Decision:
     constraints, rank : int
         How many there are, and how many count.
     least : float
-        The weakest that counts: a singular value of the dimensionless matrix, where the strongest is at least one.
+        Strength of the weakest that counts: a singular value of the dimensionless matrix, where the strongest is at
+        least one.
     dropped : float
-        The strongest that does not count.
+        Strength of the strongest that does not count.
     by_rounding : bool
-        Whether what does not count contradicts the rest: because numbers in a file are rounded, not by the computer.
+        Whether constraints that do not count contradict the rest, because numbers in a file are rounded rather than by
+        the computer's rounding.
     redundant : tuple of str
         Constraints that the others imply.
     """
@@ -70,7 +72,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Choices that generally hold for a mechanism.
+    """The choice of coordinates of a mechanism, valid at generic configurations.
 
     Attributes
     ----------
@@ -79,16 +81,16 @@ class Coordinates:
     rows : tuple of int
         Constraints that imply all others.
     independent, dependent : tuple of int
-        Freedoms that can be chosen, and those that follow.
+        Freedoms that can be chosen freely, and those that follow from them.
     sample : ndarray, shape (rank, nv)
         The matrix of these constraints at an ordinary configuration.
     decisions : tuple of Decision
-        How the rank was found, cluster by cluster of loops.
+        How the rank was found, for each cluster of loops.
     slack : float
         How far constraints that the others imply may be violated, in meters and radians, because numbers in the file
         are rounded; zero if they are not.
     remaining : float
-        How far they are violated at the configurations where this was decided.
+        How far they are violated at the configurations used for the decision.
     """
 
     rank: int
@@ -117,7 +119,7 @@ class Coordinates:
         return max(LEAST, ABOVE_ROUNDING * dropped)
 
     def rounding_in_words(self, name: str) -> str:
-        """Return what was decided about the mechanism ``name`` by treating weak constraints as rounding, if any."""
+        """Say what was decided about the mechanism ``name`` by treating weak constraints as rounding, if any."""
         rounded = [d for d in self.decisions if d.by_rounding]
         if not rounded and not self.remaining > 0.0:
             return ""
@@ -134,7 +136,7 @@ class Coordinates:
 
     @cached_property
     def pivots(self) -> tuple[tuple[int, int], ...]:
-        """Constraints that count, each with the dependent freedom that it determines, in an order that keeps zeros."""
+        """Constraints that count, each with the dependent freedom it determines, in an order that preserves zeros."""
         return _ordered_pivots(self.sample, self.rows, self.dependent)
 
 
@@ -174,7 +176,7 @@ LARGE_ENOUGH = 0.3
 """Pivots are at least this fraction of the largest entry of their column."""
 
 ABOVE_ROUNDING = 5.0
-"""In a singular configuration, constraints count that are this many times stronger than rounding."""
+"""In a singular configuration, constraints count if they are this many times stronger than rounding."""
 
 
 @one_blas_thread()
@@ -261,9 +263,9 @@ def including(found: Coordinates, given: Sequence[int], driven: Array, names: Se
 def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None) -> Decision:
     """Return how many constraints of a cluster are independent, from singular values (S, k) at closed configurations.
 
-    The largest of each among the samples decides, so that no singular one does.  If gaps are left that cannot be
-    closed, constraints contradict one another: numbers are rounded, and weak constraints are nothing but that.  Some
-    become stronger the farther away a sample is, so then what is typical among the samples decides.
+    The largest of each among the samples decides, so that a singular sample does not.  If some gaps cannot be closed,
+    constraints contradict each other: numbers are rounded, and weak constraints are only that rounding.  Some become
+    stronger the farther away a sample is, so a typical value among the samples decides in that case.
     """
     contradicted = bool(np.abs(gaps[:, cluster.rows] * cluster.row_scale).max(initial=0.0) > CONTRADICTED)
     if rounding is not None:
@@ -297,7 +299,7 @@ def _pivots(matrix: Array, count: int) -> list[int]:
     present = np.flatnonzero(matrix.any(axis=0))
     if len(present) == count:
         return [int(j) for j in present]
-    from scipy.linalg import qr  # a tenth of a second that robots without loops need not wait for
+    from scipy.linalg import qr  # importing takes a tenth of a second, which robots without loops are spared
 
     return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]
 
@@ -356,7 +358,7 @@ def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> 
 
 @one_blas_thread()
 def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
-    """Solve ``K_d x = rhs``, d being the dependent freedoms; the error tells where they do not follow."""
+    """Solve ``K_d x = rhs``, d being the dependent freedoms; the error says which states leave them undetermined."""
     columns = k[..., list(chosen.dependent)]
     found = rank.numerical_rank(columns, scale, chosen.least) < chosen.rank
     if (found & np.isfinite(columns).all(axis=(-1, -2))).any():

@@ -2,10 +2,10 @@
 
     M a = force + K^T lambda,    K a = target        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
 
-All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are generally
-independent; where fewer are, in a singular configuration, the directions that are not held there move freely under
-forces. ``scale`` is the usual size of K's singular values, ``least`` how small they may be compared with that (see
-:func:`kinetree.loops.rank.decompose`).
+All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is the number of rows of K that are
+generally independent; in a singular configuration there are fewer, and the directions that are not held there move
+freely under forces. ``scale`` is the usual size of K's singular values, and ``least`` the smallest fraction of it that
+counts (see :func:`kinetree.loops.rank.decompose`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..spatial.arrays import Array, batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
 MOST_TOGETHER = 16
-"""Constraints up to which all are eliminated together if clusters do not work: more take minutes to compile."""
+"""The most constraints that are eliminated together if clusters do not work: more take minutes to compile."""
 
 BAUMGARTE = (10.0, 10.0)
 """Default stabilization: gaps decay as exp(-10 t), critically damped."""
@@ -33,7 +33,7 @@ BAUMGARTE = (10.0, 10.0)
 
 
 def without_hold(basis: Array, counts: Array, driven: Array, least: float) -> Array:
-    """Return for each state whether the actuators do not control one of its motions, as in :func:`.rank.motions`."""
+    """Return for each state whether some motion is out of the actuators' control, as in :func:`.rank.motions`."""
     moved = basis[..., driven, :]
     short = numerical_rank(moved, 1.0, least) < counts.sum(axis=-1)
     return np.asarray(short & np.isfinite(moved).all(axis=(-1, -2)))
@@ -43,8 +43,8 @@ def without_hold(basis: Array, counts: Array, driven: Array, least: float) -> Ar
 def forces_along(columns: Array, basis: Array, driven: Array, weights: Array) -> Array:
     """Return the actuator forces for each of several joint forces of the tree, (..., nv, several).
 
-    They minimize the weighted forces subject to N^T (B u - tau) = 0, N being the ``basis`` of the motions the loops
-    allow.
+    They minimize the weighted forces subject to N^T (B u - tau) = 0, where N is the ``basis`` of the motions that the
+    loops allow.
     """
     n = np.swapaxes(basis, -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
@@ -124,13 +124,13 @@ def stabilization_gains(stabilization: Any) -> tuple[float, float]:
 
 
 class Accelerations(NamedTuple):
-    """How a mechanism moves under forces."""
+    """Accelerations of a mechanism under forces."""
 
     a: Array
     multipliers: Array
-    """The shortest ones if constraints are redundant."""
+    """Multipliers; those of least norm if constraints are redundant."""
     ordinary: Array
-    """Whether as many constraints hold as in general."""
+    """Whether the configuration is ordinary: as many constraints are independent as in general."""
     left: Array
     """The residual of K a = target, in singular configurations only."""
 
@@ -139,7 +139,7 @@ class Accelerations(NamedTuple):
 def accelerations(
     m: Array, k: Array, force: Array, target: Array, rank: int, scale: float, least: float, at_once: bool
 ) -> Accelerations:
-    """Solve the equations of motion: K = U S V^T, so V_r^T a is given, and the rest moves freely.
+    """Solve the equations of motion: with K = U S V^T, V_r^T a is given and the rest is free.
 
     ``at_once`` solves for accelerations and multipliers together (Shah eq. 8.5), else along the motions that the loops
     allow (Khalil eq. 10.46).
@@ -179,9 +179,9 @@ def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Arr
 
 @one_blas_thread()
 def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
-    """Return the nearest velocity, in energy, with K v = 0, and whether as many constraints hold as in general.
+    """Return the nearest velocity, in energy, with K v = 0, and whether the configuration is ordinary.
 
-    Constraints weaker than ``least`` do not change it.
+    Constraints weaker than ``least`` are ignored.
     """
     batch = np.broadcast_shapes(k.shape[:-2], v.shape[:-1])
     basis, counts = motions(k, rank, scale, least)

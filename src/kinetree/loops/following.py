@@ -1,8 +1,8 @@
 """Paths through closed configurations: no jumps from one branch to another, or by whole turns.
 
-From each configuration, several of the next ones are found, as long as each lies where a prediction along the velocity
-leads.  If one is far from its prediction, the step was too long, or there is no way forward: it is halved until that is
-clear.  Several paths are followed at once, independently: those of designs of a mechanism.
+Several of the next configurations are found from each one, as long as each lies near its prediction along the velocity.
+If one is far from its prediction, the step was too long or there is no way forward: it is halved until that is clear.
+Several paths, such as those of several designs, are followed at once and independently.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from ..spatial.arrays import Array
 from .limits import PositionLimits
 
 FARTHEST = 0.5
-"""How far a goal may be from the previous one, in radians and meters: whole turns must not be mistaken for none."""
+"""How far a goal may be from the previous one, in radians and meters, so that whole turns are not overlooked."""
 
 SHORTEST = 2.0**-12
 """Steps shorter than this fraction of the way between two points of a path mean that there is no way forward."""
 
 POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 500, 20, 100_000
-"""Points of a path that are found from one configuration: at first, and at least; and of all paths together."""
+"""Points of a path found from one configuration, initially and at least, and the most over all paths."""
 
 
 @dataclass(frozen=True)
 class PathProblem:
-    """What is to be followed; goals are rows of numbers, and paths are identified by their indices.
+    """Paths to follow; goals are rows of numbers, and paths are identified by their indices.
 
     Attributes
     ----------
     goals : callable
-        For paths (n,), points on them (n,), and a number, returns that many goals from there on, (n, number, g); NaN
+        Given paths (n,), points on them (n,) and a number, returns that many goals from there on, (n, number, g); NaN
         after the last.
     close : callable
-        For guesses (n, nq) and goals (n, g), returns closed configurations, and which of them are at their goals.
+        Given guesses (n, nq) and goals (n, g), returns closed configurations, and which of them are at their goals.
     way : callable
-        From goals (n, g) to others, as rates in unit time.
+        Returns the way from goals (n, g) to others, as rates in unit time.
     between : callable
-        For two goals and a fraction of the way, (n, g), (n, g) and (n,), returns the goals there.
+        Given two goals and a fraction of the way, (n, g), (n, g) and (n,), returns the goals there.
     predicted : callable
-        For configurations (n, nq), the ways to the next goals, and these, returns where that leads.
+        Given configurations (n, nq), the ways to the next goals, and these goals, returns the predicted configurations.
     follows : callable
-        For configurations (n, nq), the next ones, the ways between their goals, and the next goals, returns which of
-        the next ones lie where the previous ones lead.
+        Given configurations (n, nq), the next ones, the ways between their goals, and the next goals, returns which of
+        the next ones lie near their predictions.
     """
 
     goals: Callable[[Array, Array, int], Array]
@@ -62,12 +62,12 @@ class PathProblem:
         Parameters
         ----------
         count : int
-            Points of each path.
+            Number of points of each path.
         starts : ndarray (L, nq)
             Configurations at the first points; NaN where there is none.
         must_reach : bool
-            Whether to stop at a point that is not reached.  Otherwise it stays NaN, and the next one is sought from the
-            last reached one.
+            Whether to stop at a point that is not reached.  Otherwise it stays NaN, and the next one is searched for
+            from the last one reached.
         """
         paths = len(starts)
         found = np.full((paths, count, starts.shape[-1]), np.nan)
@@ -104,7 +104,7 @@ class PathProblem:
         return Followed(found, missed, share)
 
     def _several(self, found: Array, at: Array, nxt: Array, paths: Array, width: int) -> Array:
-        """Find the next points of paths from the last reached ones; return how many of each lead to one another."""
+        """Find the next points of paths from the last ones reached; return how many of each are connected."""
         goals = self.goals(paths, nxt, width)
         before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
         way = self.way(before.reshape(-1, goals.shape[-1]), goals.reshape(-1, goals.shape[-1]))
@@ -129,7 +129,7 @@ class PathProblem:
         return several
 
     def _in_steps(self, q: Array, paths: Array, at: Array, nxt: Array) -> tuple[Array, Array]:
-        """Go to one point of each path in steps as long as can be trusted; return where, and the fraction covered."""
+        """Go to one point of each path in the longest steps that are safe; return where, and the fraction covered."""
         start, end = self.goals(paths, at, 1)[:, 0], self.goals(paths, nxt, 1)[:, 0]
         q, here, share, step = q.copy(), start.copy(), np.zeros(len(paths)), np.ones(len(paths))
         while len(lanes := np.flatnonzero((share < 1.0) & (step >= SHORTEST))):
@@ -181,9 +181,9 @@ def followed(
     path : PathProblem
     goals : ndarray (T, g)
     start : ndarray (nq,)
-        The configuration from which the first goal is sought.
+        The configuration from which to search for the first goal.
     nearest : callable
-        For the index of a goal and a guess, returns the configuration there, or an error that tells why there is none.
+        Given the index of a goal and a guess, returns the configuration there, or an error that says why there is none.
     limits : PositionLimits, optional
         Limits that must hold.
     must_reach : bool
@@ -193,7 +193,7 @@ def followed(
     first : int
         Index of the first goal, for messages: -1 if that is the start.
     said : callable
-        A goal in words.
+        Returns a goal in words.
     """
     q = np.full((len(goals), len(start)), np.nan)
     for k in np.flatnonzero(np.isfinite(goals).all(axis=-1)):
@@ -228,7 +228,7 @@ def followed(
 
 
 def _leading(good: Array) -> Array:
-    """Return how many in each row come before the first that is not good."""
+    """Return how many entries of each row precede the first that is not good."""
     return np.asarray(np.where(good.all(axis=1), good.shape[1], good.argmin(axis=1)))
 
 
@@ -248,11 +248,11 @@ def _error(point: int, why: str) -> PathError:
 def _lost(
     k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str, first: int, end: str
 ) -> PathError:  # fmt: skip
-    """Return an error that tells why a point of a path is not reached."""
+    """Return an error that says why a point of a path is not reached."""
     try:
         nearest(k, last)
     except ClosureError as problem:
-        gap = str(problem).split(". ")[0]  # the rest asks for a nearer guess, which does not exist
+        gap = str(problem).split(". ")[0]  # the rest of the message suggests a nearer guess, which does not exist
         why = f"{gap}. It gets as far as {end}: a dead point, or the limit of what these sizes reach"
         return _error(k + first, why)
     why = (

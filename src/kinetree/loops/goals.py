@@ -30,7 +30,7 @@ def off(goal: FrameGoal, pose: Array, wanted: Array) -> Array:
 
 
 def between(goal: FrameGoal, first: Array, second: Array, share: Array) -> Array:
-    """Return the goals at fractions (N,) of the way from some (N, n) to others, each turned about one axis."""
+    """Return the goals at fractions (N,) of the way from some (N, n) to others, each turning about one axis."""
     there = np.array(first + share[:, None] * (second - first))
     if goal.orientation:
         turn = Rotation.from_rotvec(share[:, None] * off(goal, second, first)[:, :3]).as_matrix()

@@ -15,7 +15,7 @@ from ..model.tree import Joint, Model
 from ..spatial.arrays import Array
 
 SLACK = 1e-9
-"""A joint that is this far beyond its limit, in radians or meters, is at it: loops are not closed to more digits."""
+"""A joint this far beyond its limit, in radians or meters, counts as at it: loops close to no more digits."""
 
 TURN = 2.0 * np.pi
 
@@ -24,13 +24,14 @@ TURN = 2.0 * np.pi
 class PositionLimits:
     """Limits of all coordinates of a mechanism.
 
-    Leaders have those that their followers leave them; joints with quaternions are checked at the end.
+    Leaders of couplings are also bound by the limits of their followers; joints with quaternions are checked at the
+    end.
     """
 
     model: Model
 
     def bounds(self, free: Sequence[int]) -> tuple[Bound, ...]:
-        """Return the limits of free freedoms, by their places among these."""
+        """Return the limits of free freedoms, by their indices among these."""
         place = {j: c for c, j in enumerate(free)}
         every = zip(*(part.tolist() for part in self._bounds), strict=True)
         return tuple(Bound(place[rate], where, low, high) for where, rate, low, high in every if rate in place)
@@ -48,7 +49,7 @@ class PositionLimits:
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array, Array, Array]:
-        """For each coordinate with limits: its place in q, in v, and the limits."""
+        """For each coordinate with limits: its index in q and in v, and the limits."""
         found = [
             (joint.q_slice.start + k, joint.v_slice.start + k, joint.lower[k], joint.upper[k])
             for joint in bounded_by_followers(self.model, ()).joints
@@ -61,12 +62,12 @@ class PositionLimits:
 
     @property
     def _hinges(self) -> list[Joint]:
-        """Hinges with limits in which a whole turn changes nothing but the number."""
+        """Hinges with limits for which a whole turn changes only the number."""
         return [joint for joint in self.idle_turns if np.isfinite([*joint.lower, *joint.upper]).any()]
 
     @cached_property
     def idle_turns(self) -> list[Joint]:
-        """Hinges in which a whole turn changes nothing but the number."""
+        """Hinges for which a whole turn changes only the number."""
         led = {joint.mimic.leader for joint in self.model.joints if joint.mimic}
         led |= {name for coupling in self.model.couplings for name in (*coupling.joints, *coupling.follows)}
         led |= {name for tendon in self.model.tendons for name in tendon.joints}
@@ -89,7 +90,7 @@ class PositionLimits:
 
     @cached_property
     def _table(self) -> Array:
-        """Places, ratios, offsets and ends of :attr:`ranges`, (5, n)."""
+        """Indices, ratios, offsets and ends of :attr:`ranges`, (5, n)."""
         return np.array(self.ranges).reshape(-1, 5).T
 
     def turned(self, q: Array, free: Array) -> Array:

@@ -2,8 +2,8 @@
 
 A loop involves only the joints around it, so the matrix of a long chain of loops is nearly empty.  In the right order
 (Cuthill and McKee 1969) the symmetric matrix ``[[0, K], [K^T, 0]]``, whose eigenvalues are the singular values of K and
-their negatives, is a narrow band; they are as accurate as from K itself, since nothing is squared. Matrices that are
-small or not sparse are left to LAPACK's singular value decomposition.
+their negatives, is a narrow band; its eigenvalues are as accurate as singular values of K itself, since nothing is
+squared. Matrices that are small or not sparse are left to LAPACK's singular value decomposition.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ NARROW = 0.05
 """Bands count as narrow up to this fraction of the matrix."""
 
 DAMPED, ROUNDS = 1e-4, 5
-"""The square of the least singular value that counts is damped by this fraction of it; the step is corrected this
-often."""
+"""Damping, as a fraction of the square of the least singular value that counts, and how often the step is corrected."""
 
 NOT_THERE = 1e-10
 """Singular values that do not count must be below this fraction of the least that does, for a damped solution to

@@ -1,4 +1,4 @@
-"""What a robot knows about its closed loops: parts by subject, each building on those before it (see :mod:`.parts`)."""
+"""The closed loops of a robot: parts by subject, each building on those before it (see :mod:`.parts`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Loops:
     evaluator : Evaluator
         Evaluator of a model with loops or couplings.
     wanted : sequence of int, optional
-        The freedoms that the others follow from, if they were named.
+        The independent freedoms, if they were named.
     q_guess : array_like, shape (nq,), optional
     rounding : float, optional
         As for :class:`kinetree.Mechanism`.
@@ -71,7 +71,7 @@ class Loops:
 
     @cached_property
     def derivatives(self) -> LoopDerivatives:
-        """How forces and accelerations change."""
+        """Derivatives of forces and accelerations."""
         return LoopDerivatives(self.prepared, self.inverse, self.exact.forward)
 
     @cached_property
@@ -111,13 +111,13 @@ class Loops:
 
     @staticmethod
     def has_closed_form(name: str) -> bool:
-        """Return whether an algorithm is, or can be, computed with a choice of coordinates that loops make."""
+        """Return whether an algorithm is, or can be, computed with the loops' choice of coordinates."""
         return bool(find(name).closed_by) or any(option.chosen_by_loops for option in find(name).options)
 
     def closed_form(self, name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does only the same with loops closed, and its choices.
+        """Return the algorithm that computes the same with loops closed and nothing more, and its choices.
 
-        It holds in all configurations except those that are singular for these choices.
+        It is valid in all configurations except those that are singular for these choices.
         """
         algorithm, known = find(name), self.choice.coordinates
         if name == "hybrid_dynamics":
@@ -156,7 +156,7 @@ class Loops:
             try:
                 return self.whole_algorithm(request)
             except UnsupportedError:
-                return None  # it takes several steps, of which this is one
+                return None  # the method takes several steps, of which this is one
         return None
 
     # ---------------------------------------------------------------- all assemblies
@@ -203,7 +203,7 @@ class Loops:
             ) from None
         nq, batch = self.model.nq, {"parameters": (given.numbers, 1), "q": (samples[0], 2)}
         guess = self.closing.assembled() if q_guess is None else as_array(q_guess, (nq,), "q_guess")
-        if guess.ndim > 1:  # of the designs themselves, which only their own numbers close
+        if guess.ndim > 1:  # configurations of the designs themselves, closed only with their own numbers
             start = guess
             batch["q_guess"] = (start, 1)
         else:
@@ -215,7 +215,7 @@ class Loops:
     def close_derivatives(
         self, q: ArrayLike, fixed: Sequence[str] | None, parameters: Any, order: int, threads: int
     ) -> ClosedDerivatives:
-        """Return how closed configurations change; see :meth:`kinetree.Mechanism.close_derivatives`."""
+        """Return derivatives of closed configurations; see :meth:`kinetree.Mechanism.close_derivatives`."""
         order = whole_number(order, "order", 1, 2)
         nothing = parameters is None or (isinstance(parameters, dict) and not parameters)
         given = self.evaluator.read_parameters({"gravity": self.model.gravity} if nothing else parameters)
@@ -241,17 +241,17 @@ class Loops:
 
     @cached_property
     def _varied(self) -> dict[tuple[Any, ...], VariedMechanism]:
-        """The laws with some parameters as inputs, by drives and these."""
+        """The laws with some parameters as inputs, keyed by drives and parameters."""
         return {}
 
 
 class ClosedDerivatives(NamedTuple):
-    """How a closed configuration changes.
+    """Derivatives of a closed configuration.
 
     Attributes
     ----------
     names : tuple of str
-        What derivatives are taken by: joints that are held, then numbers of the model.
+        What the derivatives are taken with respect to: joints that are held, then numbers of the model.
     first : ndarray, shape (..., nq, n)
     second : ndarray, shape (..., nq, n, n), or None
     """

@@ -1,4 +1,4 @@
-"""How a mechanism can move: counted by rank, along with the formula that counts joints."""
+"""The mobility of a mechanism: counted by rank, along with the formula that counts joints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .long_chains import singular_values
 from .tolerances import LEAST
 
 MOST_NAMED = 12
-"""Names in a line of text; the attributes have all of them."""
+"""The most names in a line of text; the attributes have all of them."""
 
 PARALLEL = 1e-6
 """Axes are parallel, or perpendicular to one another, within this angle."""
@@ -30,12 +30,12 @@ MOST_SHARES, LEAST_SHARE = 6, 1e-3
 
 @dataclass(frozen=True)
 class Mobility:
-    """What the loops leave free.
+    """The freedoms that the loops leave, and how they were counted.
 
     Attributes
     ----------
     freedoms : int
-        Degrees of freedom of the mechanism: of its velocities.
+        Degrees of freedom of the mechanism, counted for velocities.
     gruebler : int
         The count of joints and constraints (Gruebler, Kutzbach).
     constraints, rank : int
@@ -43,7 +43,7 @@ class Mobility:
     redundant : tuple of str
         Constraints that the others imply; their forces are not determined by the motion.
     independent : tuple of str
-        Freedoms that the others follow from.
+        Freedoms that determine the others.
     singular : bool
         Whether the given configuration is singular.
     opening : ndarray, shape (k, nv)
@@ -51,15 +51,15 @@ class Mobility:
     locked : tuple of str
         Freedoms that cannot move at this configuration.
     decisions : tuple of Decision
-        How the rank was found, cluster by cluster of loops.
+        How the rank was found, for each cluster of loops.
     slack : float
         How far redundant constraints may be violated because numbers in the file are rounded; zero if they are not.
     velocity_constraints : tuple of str
         Constraints on velocities but not on positions, such as rolling without slipping.
     position_freedoms : int
-        What is left without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
+        Degrees of freedom without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
     freedom_names : tuple of str
-        What the columns of ``opening`` belong to.
+        Names of the columns of ``opening``.
     planar : int or None
         The count for planar mechanisms, 3 (n - 1) - 2 j with n links, including the ground, and j joints; None if it
         does not move in a plane.
@@ -132,7 +132,7 @@ class Mobility:
         return "" if self.planar is None else f"; in the plane, 3 (n - 1) - 2 j, {self.planar}"
 
     def _opening_in_words(self) -> str:
-        """Return which freedoms move along the first direction that opens up, with the largest share as one."""
+        """Return in words how freedoms move along the first direction that opens up, relative to the largest."""
         if not len(self.opening) or len(self.freedom_names) != self.opening.shape[-1]:
             return ""
         way = self.opening[0] / np.abs(self.opening[0]).max()
@@ -194,7 +194,7 @@ def singular_directions(
     basis = long_chains.null_space(k, here) if here == general_rank else None
     if basis is None:
         basis = rank.null_space(k, here)
-    # the directions nearest to being forbidden just beside the singular place come first in V
+    # directions nearly forbidden right beside the singular configuration come first in V
     opening = basis.T[: general_rank - here] if here < general_rank else np.zeros((0, k.shape[-1]))
     still = tuple(int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) < max(1e-9, 0.2 * least)))
     return here, opening, still

@@ -1,4 +1,4 @@
-"""How designs of a mechanism move under given drives: measures of that, with exact derivatives."""
+"""Motions of a mechanism's designs under given drives, and measures of them with exact derivatives."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MovedDesigns:
-    """How designs move, and the forces that it takes; NaN from where a design cannot follow.
+    """Motions of designs and the forces they take; NaN from the sample on that a design cannot follow.
 
     Attributes
     ----------
     q, v, a, tau : ndarray, shapes (..., T, nq), (..., T, nv)
         The batch of designs comes first, then the samples; forces are those of the independent freedoms.
     ends : ndarray of int, shape (...)
-        How many samples each design follows; -1 if it cannot even be led to the first one.
+        How many samples each design follows; -1 if it cannot even reach the first one.
     of : VariedMechanism
         Computes further measures.
     given : dict of str to ndarray
@@ -47,7 +47,7 @@ class MovedDesigns:
     """Paths of the requested points in the world, (..., T, 3) each."""
 
     def with_points(self, points: Points) -> MovedDesigns:
-        """Return the same with paths of points, by name; bodies and frames stand for their origins."""
+        """Return the same motions with paths of points, by name; bodies and frames mean their origins."""
         names = [points] if isinstance(points, str) else points
         spots: Mapping[str, Spot] = names if isinstance(names, Mapping) else {name: name for name in names}
         pairs = {name: (spot, (0.0, 0.0, 0.0)) if isinstance(spot, str) else spot for name, spot in spots.items()}
@@ -83,13 +83,14 @@ class MovedDesigns:
     # ---------------------------------------------------------------- measures
 
     def measure(self, *what: str | Measure) -> MeasuredMotion:
-        """Return any measures of the motion, with their derivatives by what varies and by the drives.
+        """Return measures of the motion, with derivatives with respect to the varying numbers and the drives.
 
         Parameters
         ----------
         *what : str or measure
-            ``"q"``, ``"v"``, ``"a"``, ``"tau"``, ``"motor_forces"`` (where motors are not what is driven), or a measure
-            of :mod:`kinetree.algorithms.driven_motion`: several are computed together, one after the other.
+            ``"q"``, ``"v"``, ``"a"``, ``"tau"``, ``"motor_forces"`` (if the motors are not at the independent
+            freedoms), or a measure of :mod:`kinetree.algorithms.driven_motion`: several are computed together, one
+            after the other.
 
         Examples
         --------
@@ -110,7 +111,7 @@ class MovedDesigns:
         return MeasuredMotion(self, laws)
 
     def point(self, frame: str, offset: Sequence[float] = (0.0, 0.0, 0.0), order: int = 0) -> MeasuredMotion:
-        """Return the position of a point of a body or frame in the world: velocity for order 1, acceleration for 2."""
+        """Return the world position of a point of a body or frame; its velocity for order 1, acceleration for 2."""
         return self.measure(self._point(frame, offset, whole_number(order, "order", 0, 2)))
 
     def direction(self, frame: str, axis: Sequence[float] = (1.0, 0.0, 0.0)) -> MeasuredMotion:
@@ -118,9 +119,9 @@ class MovedDesigns:
         return self.measure(Direction(self._known(frame), _three(axis, "axis")))
 
     def angle(self, first: Spot, vertex: Spot, second: Spot) -> MeasuredMotion:
-        """Return the angle at a point between two others, 0 to pi: for coupler and follower, the transmission angle.
+        """Return the angle at a point between two others, 0 to pi; with coupler and follower, the transmission angle.
 
-        Each is a body or frame, whose origin is meant, or a pair of that and a point in its coordinates.
+        Each is a body or frame, meaning its origin, or a pair of a body or frame and a point in its coordinates.
         """
         spots = [(spot, (0.0, 0.0, 0.0)) if isinstance(spot, str) else spot for spot in (first, vertex, second)]
         return self.measure(Angle(*(self._point(*spot) for spot in spots)))
@@ -156,7 +157,7 @@ def _three(given: Sequence[float], name: str) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class MeasuredMotion:
-    """A measure of a motion, (..., T, n), and how it changes.  NaN where a design cannot follow.
+    """A measure of a motion, (..., T, n), and its derivatives.  NaN where a design cannot follow.
 
     Attributes
     ----------
@@ -178,24 +179,25 @@ class MeasuredMotion:
         Parameters
         ----------
         *by : {"parameters", "q", "v", "a"}
-            What to differentiate by: the numbers that vary (default), or drives: positions, rates and second rates of
-            the independent freedoms.  Several come one after the other.
+            What to differentiate with respect to: the varying numbers (default), or the drives: positions, rates and
+            second rates of the independent freedoms.  Several are concatenated in order.
         threads : int
         """
         found = self._slopes(by).jacobian(self._vectors, threads)
         return np.where(self._followed[..., None, None], found, np.nan)
 
     def gradient(self, weights: ArrayLike, *by: str, threads: int = 1) -> Array:
-        """Return exact derivatives of weighted sums: by the numbers that vary, (..., p), summed over the samples.
+        """Return exact gradients of weighted sums, with respect to the varying numbers, (..., p), over all samples.
 
-        However many numbers vary, this costs a few times as much as the values.
+        This costs a few times as much as the values, however many numbers vary.
 
         Parameters
         ----------
         weights : array_like, shape (..., T, n)
-            How an objective changes with each of :attr:`values`; those of zero leave samples out that are NaN.
+            Derivatives of an objective with respect to each of :attr:`values`; zeros leave out samples that are NaN.
         *by : {"parameters", "q", "v", "a"}
-            As in :meth:`jacobian`; drives differ from sample to sample, so theirs are not summed, (..., T, p).
+            As in :meth:`jacobian`; drives differ from sample to sample, so their derivatives are not summed, (..., T,
+            p).
         threads : int
         """
         factors = np.broadcast_to(as_array(weights, self.values.shape[-1:], "weights"), self.values.shape)
@@ -221,4 +223,4 @@ class MeasuredMotion:
 
 
 DRIVES = {"parameters": "numbers", "q": "position", "v": "rate", "a": "second"}
-"""What derivatives of a motion are taken by, and the names of these in laws."""
+"""What a motion can be differentiated with respect to, and the names of these in laws."""

@@ -14,7 +14,7 @@ from .coordinates import decide
 from .long_chains import singular_values
 
 ORDINARY = 1e-3
-"""Configurations are far from singular if the least singular value of K that counts is this fraction of the largest."""
+"""Configurations are ordinary if the least singular value of K that counts is above this fraction of the largest."""
 
 ASIDE, STEPS_ASIDE = 0.03, 8
 """How far and how often to step aside, in radians or meters, to check whether a weak constraint stays weak."""
@@ -75,7 +75,7 @@ class Neighbors:
     def is_ordinary(self, samples: Array, gaps: Array) -> bool:
         """Return whether the first of some samples is far from singular.
 
-        A mechanism all in one line is not, and may be rigid next to that.
+        A mechanism stretched out in one line is not, and may be rigid nearby.
         """
         for cluster in self.problem.clusters.all:
             values = singular_values(cluster.block(samples))

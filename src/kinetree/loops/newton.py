@@ -1,7 +1,7 @@
 """Closing loops and reaching goals in machine code: Newton steps on all lanes, each for as long as it needs.
 
-What cannot be closed this way, since guess or answer is singular, is left to :mod:`.closing`, which determines ranks on
-the way.
+Configurations that cannot be closed this way, because guess or solution is singular, are left to :mod:`.closing`, which
+determines ranks on the way.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_GUESSES = 40
 """The most Newton steps; most guesses take six to nine."""
 
 FIRST_DAMPING = 1.0
-"""Damping per squared gap, as lengths: what a wide gap asks for along weak constraints is not taken literally."""
+"""Damping per squared gap, as lengths, so that wide gaps do not cause long steps along weak constraints."""
 
 TRUST = 0.3
 """A configuration farther from its prediction than this fraction of the step is rejected: it may be on another
@@ -48,7 +48,7 @@ LEAST_PIVOT = 1e-6
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where searches ended, and what is known about that: views of one array (..., n).
+    """The final states of searches and their quality: views of one array (..., n).
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Lanes:
         return self.state[..., self.nq + 8 :: 2]
 
     def reached(self, tolerance: float) -> Array:
-        """Return which lanes have all loops closed and all frames where they must be, in meters and radians."""
+        """Return which lanes have all loops closed and all frames at their goals, in meters and radians."""
         return np.all(self.state[..., self.nq + 6 :] < tolerance * tolerance, axis=-1)
 
     def __getitem__(self, which: Array) -> Lanes:
@@ -120,17 +120,17 @@ class Lanes:
 
 
 class QuickClosing:
-    """Closes one state in machine code, with as little overhead as possible; other cases are left to others.
+    """Closes one state in machine code, with as little overhead as possible; unusual cases are left to other code.
 
     Parameters
     ----------
     function : callable
-        Takes steps, a guess, and the gap to end at with the first damping; returns None for what it does not
-        understand.
+        Takes steps, a guess, and the gap to end at with the first damping; returns None for arguments that it does not
+        support.
     end : ndarray, shape (2,)
     nq : int
     places : dict of str to int
-        Where in q the joints are that are held.
+        Indices in q of the joints that are held.
     """
 
     __slots__ = ("_end", "_function", "_most", "_nq", "_places")
@@ -170,7 +170,7 @@ class NewtonClosing:
     places : tuple of Place
         Numbers of the model that vary from lane to lane.
     compiled : bool
-        Machine code, or plain Python.
+        Whether to use machine code rather than plain Python.
     slack : float
         How far redundant constraints that contradict others may be off, in meters and radians.
     """
@@ -217,7 +217,7 @@ class NewtonClosing:
         settled : float, optional
             Gaps at which a search ends, in meters and radians: rounding by default.
         most : int
-            Steps.
+            The most steps.
         damping : float or ndarray (..., )
             Damping of the first step.
         threads : int
@@ -257,7 +257,7 @@ class NewtonClosing:
 
     @cached_property
     def _astray(self) -> LawProgram:
-        """How far the next configuration of a path is from where the previous one leads, and how long the way is."""
+        """The distance of a path's next configuration from its prediction, and the length of the step."""
         task, tree = self.task, self.model
 
         def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
@@ -273,7 +273,7 @@ class NewtonClosing:
 
     @cached_property
     def _way_on(self) -> LawProgram:
-        """Where configurations lead."""
+        """The prediction of the next configurations."""
         task, tree = self.task, self.model
 
         def law(q: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
@@ -284,12 +284,12 @@ class NewtonClosing:
         return LawProgram(f"path of {tree.name!r}", law, lengths, self._compiled, cpu=self._cpu)
 
     def predicted(self, q: Array, rates: Array, numbers: Array | None = None) -> Array:
-        """Return where configurations (N, nq) lead in unit time; see :meth:`follows`."""
+        """Return the predictions from configurations (N, nq) after unit time; see :meth:`follows`."""
         given = {"q": q, "rates": rates}
         return self._way_on(given if numbers is None else {**given, "numbers": numbers})
 
     def follows(self, q: Array, there: Array, rates: Array, numbers: Array | None = None) -> Array:
-        """Return which configurations lie where the previous ones lead, not on another branch or a turn farther.
+        """Return which configurations lie near their predictions, not on another branch or a turn away.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ def independent_rows(samples: Array, candidates: Sequence[int]) -> tuple[int, ..
     Parameters
     ----------
     samples : ndarray, shape (N, m, n)
-        The matrix at several places: with joints held, one that is ordinary otherwise may be a dead point.
+        The matrix at several configurations: with joints held, an otherwise ordinary one may be a dead point.
     candidates : sequence of int
         The rows to choose from.
     """

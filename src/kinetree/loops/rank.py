@@ -14,13 +14,13 @@ from .tolerances import CLEAR, LEAST, NOTHING, ROUNDING
 
 
 class Gap(NamedTuple):
-    """How many singular values count, and how that is decided."""
+    """How many singular values count, and how that was decided."""
 
     rank: int
     least: float
     """The smallest that counts, where the largest is one."""
     dropped: float
-    """The largest that does not."""
+    """The largest that does not count."""
     is_clear: bool
 
 
@@ -30,15 +30,15 @@ def by_gap(values: Array, rounding: float | None = None) -> Gap:
     Parameters
     ----------
     values : ndarray, shape (n,)
-        Those of a dimensionless matrix, where it is not singular; the largest first.
+        Singular values of a dimensionless matrix at an ordinary configuration; the largest first.
     rounding : float, optional
-        What counts as rounding, if it is known; no gap is needed then.
+        Level below which values are rounding, if it is known; then no gap is needed.
 
     Notes
     -----
-    A file's 1.5708 for a right angle makes constraints that were implied by others independent of them, but weakly so:
-    such singular values are as small as the rounding, those of a mechanism as large as its shape makes them.  Values
-    below :data:`ROUNDING` are therefore dropped if there is a wide gap above them.
+    A file's 1.5708 for a right angle makes constraints that were implied by others independent of them, but only
+    weakly: their singular values are as small as the rounding, while the others are as large as the mechanism's shape
+    makes them.  Values below :data:`ROUNDING` are therefore dropped if there is a wide gap above them.
     """
     if not len(values):
         return Gap(0, 1.0, 0.0, True)
@@ -73,8 +73,8 @@ def decompose(
     rank : int, optional
         The most singular values that count.
     scale : float
-        How large the largest singular value is away from singularities: if it is smaller, singular values are compared
-        with this, since rounding errors are large compared with other rounding errors.
+        Usual size of the largest singular value away from singularities.  If the largest is smaller, all are compared
+        with this instead; otherwise rounding errors would be compared with rounding errors.
     least : float
         Singular values below this fraction of the largest do not count.
 
@@ -84,7 +84,7 @@ def decompose(
     kept : ndarray of bool, shape of s
     """
     finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
-    wide = matrix.shape[-2] < matrix.shape[-1]  # only then has V more columns than there are singular values
+    wide = matrix.shape[-2] < matrix.shape[-1]  # only then does V have more columns than there are singular values
     u, s, vt = np.linalg.svd(np.where(finite, matrix, 0.0), full_matrices=wide)
     largest = s[..., :1] if s.shape[-1] else s
     kept = s > least * np.maximum(largest, scale)
@@ -119,14 +119,14 @@ def numerical_rank(matrix: Array, scale: float = 0.0, least: float = LEAST) -> A
 def null_space(matrix: Array, rank: int) -> Array:
     """Return orthonormal columns that ``matrix`` maps to zero, assuming its rank to be ``rank``: (..., n, n - rank).
 
-    Those that it barely maps to zero come first.
+    Those that are only nearly mapped to zero come first.
     """
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 
 
 def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = LEAST) -> tuple[Array, Array]:
-    """Return what ``matrix``, of rank ``rank`` or less, maps to zero in each lane, or nearly so: see :func:`decompose`.
+    """Return what ``matrix``, of rank ``rank`` or less, maps (nearly) to zero in each lane; see :func:`decompose`.
 
     Returns
     -------
@@ -168,8 +168,8 @@ MASSLESS = 1e-13
 def massless(mass: Array, k: Array, least: float) -> Array:
     """Return in which states a motion that ``k`` allows has no inertia; dimensionless (..., n, n) and (..., m, n).
 
-    What has no inertia is found first, and then whether the constraints hold it: along the motions that they leave,
-    rounding errors of heavy bodies would hide it.
+    Motions without inertia are found first, and then whether the constraints hold them: projected on the allowed
+    motions, rounding errors of heavy bodies would hide them.
     """
     finite = np.isfinite(mass).all(axis=(-1, -2)) & np.isfinite(k).all(axis=(-1, -2))
     sizes, ways = np.linalg.eigh(np.where(finite[..., None, None], mass, 0.0))

@@ -1,8 +1,8 @@
-"""The tolerances that decide about loops: which gaps are closed, which states are taken, which constraints count.
+"""The tolerances for loops: which gaps are closed, which states are accepted, which constraints count.
 
 Measured on the gallery's 22 mechanisms, in five configurations each: closing leaves gaps of 2.3e-15 at most, the
-weakest constraint that counts is 0.022 of the strongest, and the strongest that does not is 1.7e-16.  Everything
-between is for files with rounded numbers, for configurations near singular ones, and for single precision.
+weakest constraint that counts is 0.022 of the strongest, and the strongest that does not is 1.7e-16.  The range between
+is for files with rounded numbers, configurations near singular ones, and single precision.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 The places of joints determine how loops close, so every design moves differently under the same drives.  Two laws are
 traced with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces and
-measures (:mod:`kinetree.algorithms.driven_motion`), with derivatives by the same dimensions.
+measures (:mod:`kinetree.algorithms.driven_motion`), with derivatives with respect to the same dimensions.
 
-All designs are led to the beginning of the motion from the drawn one, by dimensions that change gradually, so that each
-stays on its branch; then from sample to sample.
+Starting from the drawing, dimensions change gradually to those of each design at the beginning of the motion, so that
+each stays on its branch; designs are then moved from sample to sample.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ LITTLE_BY_LITTLE = 8
 sample."""
 
 OPEN = 1e-6
-"""Loops that are open by more than this part of the mechanism's size have no derivatives."""
+"""Loops that are open by more than this fraction of the mechanism's size have no derivatives."""
 
 DEAD_CENTER = 1e-10
-"""If the independent freedoms determine the others worse than this (a squared sine), the design is at a dead center."""
+"""A design is at a dead center if its independent freedoms determine the others worse than this squared sine."""
 
 
 class VariedMechanism:
@@ -51,11 +51,11 @@ class VariedMechanism:
     Parameters
     ----------
     mechanism : Runnable
-        Its model, and how laws around it are run.
+        Provides the model, and runs laws built on it.
     known : Coordinates
         Which constraints count, and which freedoms are independent.
     places : tuple of Place
-        What varies.
+        The numbers that vary.
     cpu : str
         The processor to make machine code for.
     """
@@ -73,7 +73,7 @@ class VariedMechanism:
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def _entries(self) -> list[int]:
-        """Return the places of the independent freedoms in q."""
+        """Return the indices of the independent freedoms in q."""
         found = []
         for freedom in self.independent:
             joint = next(j for j in self.model.joints if not j.mimic and freedom in range(*j.v_slice.indices(10**9)))
@@ -152,7 +152,7 @@ class VariedMechanism:
         return program
 
     def slopes(self, laws: tuple[Measure, ...], by: tuple[str, ...]) -> SlopeProgram:
-        """Return the program that differentiates measures by ``by``: drives or their rates, or numbers that vary."""
+        """Return the program for derivatives of measures with respect to drives, their rates, or varying numbers."""
         if (laws, by) not in self._made:
             law, lengths = self._measuring(laws, True)
             self._made[laws, by] = SlopeProgram(self.name, law, lengths, by, self._compiled, self.cpu)
@@ -160,11 +160,11 @@ class VariedMechanism:
         return program
 
     def closed_slopes(self, order: int) -> SlopeProgram:
-        """Return how closed configurations change with their drives and then with the numbers that vary."""
+        """Return derivatives of closed configurations with respect to drives and then varying numbers."""
 
         def law(q: Scalars, position: Scalars, numbers: Scalars) -> Scalars:
             tree = self._tree(numbers)
-            for _ in range(order):  # each step of Newton's carries derivatives of twice the order
+            for _ in range(order):  # each Newton step doubles the order of correct derivatives
                 q = settled(tree, self.choice, q, position)
             return list(q)
 
@@ -177,7 +177,7 @@ class VariedMechanism:
 
     @cached_property
     def _openness(self) -> LawProgram:
-        """How far loops are open, and how well the drives decide about the rest."""
+        """How far loops are open, and how well the drives determine the other freedoms."""
 
         def law(q: Scalars, numbers: Scalars) -> Scalars:
             tree = self._tree(numbers)
@@ -201,9 +201,9 @@ class VariedMechanism:
     # ---------------------------------------------------------------- running
 
     def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
-        """Move all designs (..., p) along samples of the independent freedoms, (..., T, 3, n), from where they start.
+        """Move all designs (..., p) from a start along samples of the independent freedoms, (..., T, 3, n).
 
-        That is one configuration of the mechanism as it is drawn, (nq,), or one of each design itself, (..., nq).
+        The start is one configuration of the mechanism as drawn, (nq,), or one of each design, (..., nq).
         """
         batch = np.broadcast_shapes(numbers.shape[:-1], given.shape[:-3], start.shape[:-1])
         samples, n, nv, nq = given.shape[-3], given.shape[-1], self.model.nv, self.model.nq
@@ -228,10 +228,10 @@ class VariedMechanism:
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
     def _followed(self, start: Array, path: Array, numbers: Array, own: bool, threads: int) -> Followed:
-        """Lead designs (L, p) to paths (L, T, n) of the independent freedoms, and along them.
+        """Move designs (L, p) to the start of paths (L, T, n) of the independent freedoms, and along them.
 
-        They come from configurations (L, nq) of the mechanism that is drawn, or from those of their own.  Goals are the
-        positions of these freedoms, then the numbers of a design.
+        They start from configurations (L, nq) of the drawn mechanism, or from their own.  Goals are the positions of
+        these freedoms, then the numbers of a design.
         """
         n, order, kernel, count = len(self.entries), self._order, self._closing, LITTLE_BY_LITTLE + path.shape[1]
         drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
@@ -274,7 +274,7 @@ class VariedMechanism:
 
     @cached_property
     def _order(self) -> list[int]:
-        """The order of the independent freedoms, by their places in v."""
+        """The order of the independent freedoms, by their indices in v."""
         return [int(i) for i in np.argsort(self.independent)]
 
     def _placed(self, q: Array, position: Array) -> Array:

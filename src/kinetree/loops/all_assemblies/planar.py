@@ -3,8 +3,8 @@
 With z = exp(i angle) of each link, a loop of hinges is an equation c0 + c1 z1 + c2 z2 + ... = 0 and its conjugate, in
 which 1/z stands for z.  Dixon's determinant eliminates all links but one from n = 2 m such equations.  It leaves a
 pencil of matrices of size (2 m over m), linear in that z, whose eigenvalues are all solutions, complex ones included
-(Wampler 2001, on planar mechanisms in the complex plane): 2 for a four-bar, 6 for three legs or six-bars that are no
-chain of dyads, 20 for eight-bars.  Those of modulus 1 are assemblies.
+(Wampler 2001, on planar mechanisms in the complex plane): 2 for a four-bar, 6 for three legs or six-bars that are not
+chains of dyads, 20 for eight-bars.  Those of modulus 1 are assemblies.
 
 Loops fall into groups (Assur's), solved one after the other, each from every solution of those before it.
 """
@@ -27,43 +27,43 @@ from ...spatial.arrays import Array
 from .. import blocks
 
 IN_PLANE = 1e-9
-"""Sines of angles between axes that are none."""
+"""Axes whose angle has a sine below this are parallel."""
 
 MOST_LOOPS, MOST_HANGING = 7, 4
-"""Of a mechanism, and of those that are solved together: a pencil of 70 by 70."""
+"""The most loops of a mechanism, and the most that are solved together: a pencil of 70 by 70."""
 
 MAYBE, SURE = 1e-3, 1e-6
-"""How far from 1 the modulus of an eigenvalue may be for it to be looked at, and to have to be an assembly."""
+"""An eigenvalue is examined if its modulus is this close to 1, and must be an assembly if it is this close."""
 
 REGULAR = 1e-13
-"""Pencils whose least singular value is below this part of the largest, wherever one looks, prove nothing."""
+"""A pencil proves nothing if its least singular value is everywhere below this fraction of the largest."""
 
 CLOSE = 1e-12
-"""Gaps of assemblies, as part of the longest link."""
+"""Largest gaps of assemblies, as a fraction of the longest link."""
 
 
 class CannotTellError(Exception):
-    """Nothing is proven, for a reason in words."""
+    """Nothing can be proven; the message says why."""
 
 
 @dataclass(frozen=True)
 class PlanarLoops:
-    """The loops of a planar mechanism with some joints held: what its links' directions and slides have to meet.
+    """The loops of a planar mechanism with some joints held: equations for its links' directions and its slides.
 
     Attributes
     ----------
     c : ndarray of complex, shape (loops, 1 + links)
-        Factors of 1, and of z of each link that turns, as it is turned from the drawing.
+        Factors of 1 and of z of each link that turns, where z is its rotation from the drawing.
     d : ndarray of complex, shape (slides, loops, 1 + links)
         The same, per length of each slide.
     hinges : list of (int, int, int, float)
-        Place in q, link, link of the parent, and sense of each hinge that is free.
+        Index in q, link, parent link and sense of each free hinge.
     slides : list of int
-        Places in q.
+        Indices in q.
     q : ndarray, shape (nq,)
-        As it is drawn.
+        The configuration as drawn.
     turned : dict of int to complex
-        Links that have to be turned from the drawing as given.
+        Links whose rotation from the drawing is given.
     """
 
     c: Array
@@ -75,9 +75,9 @@ class PlanarLoops:
 
     @classmethod
     def of(cls, model: Model, q: Array, free: Array, goals: Sequence[FrameGoal], given: Array) -> PlanarLoops:
-        """Read a model, drawn at q, whose ``free`` velocities may move, with frames at goals, whose numbers are given.
+        """Read a model drawn at q whose ``free`` velocities may move, with some frames held at given goals.
 
-        What is not planar is refused with a reason.
+        Anything that is not planar is refused with a reason.
         """
         if model.couplings or any(joint.mimic for joint in model.joints):
             raise CannotTellError("joints that follow others have no such equations")
@@ -139,7 +139,7 @@ class PlanarLoops:
         return cls(every[:, 0], np.moveaxis(every[:, 1:], 1, 0), hinges, slides, q, turned)
 
     def assemblies(self) -> tuple[Array, int]:
-        """Return configurations (k, nq) of all assemblies, and how many there are at most."""
+        """Return the configurations (k, nq) of all assemblies, and an upper bound on their number."""
         system = _sparse(self.c, self.d)
         count = self.c.shape[1] - 1
         columns = dict[int, set[int]]()
@@ -171,7 +171,7 @@ class PlanarLoops:
 
 
 def _own(kind: object) -> tuple[Revolute | Continuous | Prismatic, float]:
-    """Return a joint, and 1, or -1 where it is turned around."""
+    """Return a joint, and its sense: 1, or -1 if it is reversed."""
     own = kind.kind if isinstance(kind, Reversed) else kind
     if not isinstance(own, (Revolute, Continuous, Prismatic)):
         raise CannotTellError("not all joints are hinges and slides")
@@ -179,7 +179,7 @@ def _own(kind: object) -> tuple[Revolute | Continuous | Prismatic, float]:
 
 
 def _plane(model: Model, poses: dict[int, Transform], free: Array) -> tuple[Array, Array]:
-    """Return the normal of the plane in which all moves, and two axes in it, (2, 3)."""
+    """Return the normal of the plane in which everything moves, and two axes in it, (2, 3)."""
     turning, sliding = list[Array](), list[Array]()
     seats = [(j.kind, poses[i]) for i, j in enumerate(model.joints) if j.nv and free[j.v_slice].any()]
     for loop in model.loops:
@@ -201,7 +201,7 @@ def _plane(model: Model, poses: dict[int, Transform], free: Array) -> tuple[Arra
 
 
 def _sparse(c: Array, d: Array) -> Array:
-    """Return loops (1 + slides, loops, 1 + links) of as few links as can be: sums and differences of those given."""
+    """Return loops (1 + slides, loops, 1 + links) with the fewest links: sums and differences of those given."""
     every = np.concatenate([c[None], d])
     count = c.shape[0]
     if count > MOST_LOOPS:
@@ -218,7 +218,7 @@ def _sparse(c: Array, d: Array) -> Array:
 
 
 def _solved(system: Array, known: Array, turns: list[int], moves: list[int], count: int) -> list[Array]:
-    """Return all that one group of loops adds to what is known: z of links (1 + links), then lengths of slides."""
+    """Return all solutions of one group of loops, given the known ones: z of links (1 + links), then slide lengths."""
     c = system[0] + np.einsum("kjl,k->jl", system[1:], known[1 + count :])
     others = [i for i in range(1 + count) if i not in turns]
     constant = c[:, others] @ known[others]
@@ -229,7 +229,7 @@ def _solved(system: Array, known: Array, turns: list[int], moves: list[int], cou
         found += [(z, []) for z in dixon(np.concatenate([constant[:, None], c[:, turns]], axis=1))]
     elif len(c) > 1 or not turns:
         raise CannotTellError("loops with slides hang together")
-    else:  # constant + s fixed + z (c + s own) = 0, of which either fixed or own is zero
+    else:  # constant + s fixed + z (c + s own) = 0, where either fixed or own is zero
         (link,), along = turns, system[1 + moves[0], 0]
         start, own, way, radius = constant[0], along[link], along[others] @ known[others], abs(c[0, link])
         if abs(own) > abs(way):
@@ -253,8 +253,8 @@ def _solved(system: Array, known: Array, turns: list[int], moves: list[int], cou
 def dixon(c: Array) -> list[Array]:
     """Return all z (2 m,) of modulus 1 with ``c[:, 0] + c[:, 1:] @ z = 0``, m complex equations.
 
-    The determinant is that of n = 2 m rows: the equations and their conjugates, and how they change with each z but the
-    first, x.  Products of the reciprocals of m - 1 or m other z are what it is linear in.
+    The determinant has n = 2 m rows: the equations and their conjugates, and their changes with each z but the first,
+    x.  It is linear in products of the reciprocals of m - 1 or m other z.
     """
     c = c / np.abs(c).max()
     m, n = len(c), c.shape[1] - 1
@@ -315,7 +315,7 @@ def _angles(x: complex, t: Array, sets: list[frozenset[int]], n: int) -> Array:
 
 
 def _settled(c: Array, angles: Array) -> Array | None:
-    """Return z of the assembly beside some angles; None where there is none."""
+    """Return z of the assembly near some angles; None if there is none."""
     for _ in range(30):
         z = np.exp(1j * angles)
         off = c[:, 0] + c[:, 1:] @ z

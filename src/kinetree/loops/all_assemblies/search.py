@@ -1,4 +1,4 @@
-"""All assemblies of a mechanism: many starts closed in one batch, sorted out, and what is known of those not met."""
+"""All assemblies of a mechanism: many starts are closed in one batch and sorted; the number missed is estimated."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from ..rank import null_space, numerical_rank
 from .planar import CannotTellError, PlanarLoops
 
 SAME = 1e-5
-"""Two configurations are the same if rotations (entries of matrices) and places (in sizes) differ by no more."""
+"""Two configurations are the same if rotation matrices, and positions per size, differ by no more than this."""
 
 FIRST_STARTS, MOST_STARTS, WITH_PATIENCE = 256, 8192, 64
-"""Starts at first, at most where none are asked for, and those that are closed with patience if they are singular."""
+"""First starts, most starts by default, and how many singular ones are closed with extra patience."""
 
 OFTEN, MANY = 10, 200
-"""Starts go on until each assembly was met so often, or there are so many."""
+"""Starts continue until each assembly was reached this often, or until there are this many assemblies."""
 
 
 @dataclass(frozen=True, eq=False)
 class Assemblies:
-    """All configurations that were found, how often each was met, and whether that they are all is proven.
+    """All configurations found, how often each was reached, and whether they are proven to be all.
 
-    It can be used like the array :attr:`q`.
+    An instance can be used like the array :attr:`q`.
 
     Attributes
     ----------
     q : ndarray, shape (..., k, nq)
-        Configurations; hinges that were not given are between -pi and pi, or within their limits.  NaN where a state of
-        a batch has fewer than others.
+        Configurations; hinges that were not given are between -pi and pi, or within their limits.  Padded with NaN
+        where a state of a batch has fewer assemblies than others.
     met : ndarray of int, shape (..., k)
-        How many starts led to each: 0 where a formula found it.
+        How many starts led to each; 0 for one found only by a formula.
     closed : ndarray of int, shape (...)
-        Starts that led to any.
+        Number of starts that led to an assembly.
     starts : ndarray of int, shape (...)
-        Starts in all.
+        Total number of starts.
     proven : ndarray of bool, shape (...), or bool
-        Whether these are known to be all.
+        Whether these are proven to be all assemblies.
     reason : str
         What the proof rests on, or why there is none.
     """
@@ -58,12 +58,12 @@ class Assemblies:
 
     @property
     def count(self) -> Array:
-        """How many there are, (...)."""
+        """Number of assemblies, (...)."""
         return np.asarray(np.isfinite(self.q).all(axis=-1).sum(axis=-1))
 
     @property
     def unseen(self) -> Array:
-        """The share of starts that may lead to one not met yet, (...): those met once, by all (Good and Turing)."""
+        """Share of starts that may lead to an unknown assembly, (...): those reached once over all (Good-Turing)."""
         return np.where(self.proven, 0.0, (self.met == 1).sum(axis=-1) / np.maximum(self.closed, 1))
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Assemblies:
         return np.array(self.q, dtype=dtype) if copy else np.asarray(self.q, dtype=dtype)
 
     def __str__(self) -> str:
-        """Say how many there are, and how sure that is."""
+        """Say how many assemblies there are, and how certain that is."""
         if self.q.ndim > 2:
             numbers, states = np.unique(self.count, return_counts=True)
             each = ", ".join(f"{n} of {times}" for n, times in zip(numbers, states, strict=True))
@@ -92,12 +92,12 @@ class Assemblies:
 
 
 def sort_out(marks: Array, good: Array) -> tuple[Array, Array]:
-    """Return which of S lanes is the first of its kind, (N, k), -1 for none, and how many are of each kind, (N, k).
+    """Return the first lane of each distinct solution, (N, k), padded with -1, and how often each occurs, (N, k).
 
     Parameters
     ----------
     marks : ndarray, shape (N, S, m)
-        Numbers that tell kinds apart.
+        Numbers that distinguish solutions.
     good : ndarray of bool, shape (N, S)
         Lanes that count.
     """
@@ -115,19 +115,19 @@ def sort_out(marks: Array, good: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class AssemblyQuestion:
-    """Which assemblies are asked for.
+    """The question which assemblies exist under given conditions.
 
     Attributes
     ----------
     closing : LoopClosing
     q : ndarray, shape (nq,)
-        Where joints are that are held.
+        Positions of the joints that are held.
     free : ndarray of bool, shape (nv,)
         Which velocities may move.
     marks : callable
-        Of configurations (N, nq): what tells them apart, (N, m).
+        Maps configurations (N, nq) to numbers that distinguish them, (N, m).
     goals, given
-        Frames that have to be somewhere, see :meth:`LoopClosing.closed_from`.
+        Frames with prescribed poses, see :meth:`LoopClosing.closed_from`.
     """
 
     closing: LoopClosing
@@ -138,7 +138,7 @@ class AssemblyQuestion:
     given: Array = field(default_factory=lambda: NOTHING_GIVEN)
 
     def answer(self, starts: int | None, rng: np.random.Generator | int | None, limits: bool) -> Assemblies:
-        """Return all that are found from starts (as many as needed by default), within limits if these count."""
+        """Return all assemblies found from starts (by default as many as needed), within limits if they apply."""
         generator = random_source(rng, "rng")
         count = FIRST_STARTS if starts is None else whole_number(starts, "starts", 1)
         found, total = np.zeros((0, len(self.q))), 0
@@ -170,7 +170,7 @@ class AssemblyQuestion:
         return q
 
     def _closed(self, q: Array, limits: bool) -> Array:
-        """Return where starts lead to, as far as they close."""
+        """Return the closed configurations that starts lead to."""
         kernel = self.closing.kernel(self.free, self.goals)
         few = len(q) if kernel is None else WITH_PATIENCE
         found, done = self.closing.closed_from(q[:few], self.free, None, False, self.goals, self.given)
@@ -199,7 +199,7 @@ class AssemblyQuestion:
         return q
 
     def _refuse_freedoms(self, q: Array) -> None:
-        """Refuse mechanisms that can move between what are called assemblies."""
+        """Refuse mechanisms that can still move, so that assemblies are not isolated."""
         if not len(q):
             return
         k = self.closing.matrix(q, self.goals)[..., self.free]
@@ -221,7 +221,7 @@ class AssemblyQuestion:
                 )
 
     def _proof(self, q: Array, limits: bool) -> tuple[Array, bool, str]:
-        """Return assemblies that no start led to, whether there are no others, and why."""
+        """Return assemblies that no start led to, whether the list is then proven complete, and the reason."""
         none = np.zeros((0, len(self.q)))
         try:
             loops = PlanarLoops.of(self.closing.model, self.q, self.free, self.goals, self.given)
@@ -247,7 +247,7 @@ class AssemblyQuestion:
 
 
 def marks_of(closing: LoopClosing, frames: Sequence[str]) -> Callable[[Array], Array]:
-    """Return a function that tells configurations apart by poses of frames."""
+    """Return a function that distinguishes configurations by the poses of frames."""
     exact, size = closing.geometry.exact, max(closing.geometry.size, 1e-300)
 
     def marks(q: Array) -> Array:

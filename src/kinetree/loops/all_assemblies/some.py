@@ -32,13 +32,13 @@ class AssemblySearch:
     problem : closing.ClosingProblem
     tolerance : float
     widest : callable
-        For the gaps of one configuration, returns the constraint with the largest, its size, and its unit.
+        Given the gaps of one configuration, returns the constraint with the largest one, its size and its unit.
     starts : dict
         Configurations to begin with, by name.
     guesses : ndarray, shape (N, nq)
-        Random ones.
+        Random configurations to begin with afterwards.
     is_stretched : callable
-        For a configuration with small gaps, returns whether these remain because loops are stretched out.
+        Given a configuration with small gaps, returns whether they remain because loops are stretched out.
     """
 
     problem: closing.ClosingProblem
@@ -61,7 +61,7 @@ class AssemblySearch:
             self.tried.append(f"{len(self.guesses)} random configurations")
 
     def _closed(self, guesses: Array, most_steps: int) -> Array:
-        # a guess may creep for a long time to where it cannot be closed: the next one should not wait
+        # a guess may creep toward a dead end for a long time: the next one should not have to wait
         found = closing.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
         done = is_closed(found)
         for lane in np.flatnonzero(done & ~found.done):
@@ -74,7 +74,7 @@ class AssemblySearch:
         return found.q[done]
 
     def how_far(self) -> str:
-        """Return what was tried, and how far off the best of it remained, in words."""
+        """Return what was tried, and how large the gap of the best attempt remained, in words."""
         tried = ", ".join(self.tried[:-1]) + (" and " if len(self.tried) > 1 else "") + self.tried[-1]
         if self.nearest is None:
             return f"tried were {tried}"

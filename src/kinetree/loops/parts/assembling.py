@@ -1,4 +1,4 @@
-"""The search for closed configurations: what the solver gets, where it begins, and the neighbors of what it finds."""
+"""The search for closed configurations: the problem, the starts, and the neighbors of what is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..tolerances import CLOSED
 from .geometry import LoopGeometry
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20
-"""The most loops that are left out one by one to find contradictions, and random guesses for each."""
+"""The most loops that are left out one by one to find contradictions, and the random guesses for each."""
 
 
 class Assembling:
@@ -33,7 +33,7 @@ class Assembling:
         self.geometry, self.model, self.rounding = geometry, geometry.model, rounding
 
     def problem(self, free: Array | None = None, bounded: bool = False) -> ClosingProblem:
-        """Return what is to be closed: along ``free`` velocities, within limits if ``bounded``."""
+        """Return the problem of closing along ``free`` velocities, within limits if ``bounded``."""
         geometry = self.geometry
         everything = np.ones(geometry.nv, dtype=bool) if free is None else free
         within = geometry.limits if bounded else None

@@ -28,7 +28,7 @@ ASSEMBLIES = 8
 """If none of this many closed configurations is ordinary, coordinates are chosen at the first."""
 
 BESIDE = 30.0
-"""Redundant constraints may be off by this many times their error next to the configuration they were found at."""
+"""Redundant constraints may be violated by this many times their error near the configuration they were found at."""
 
 
 class CoordinateChoice:
@@ -59,7 +59,7 @@ class CoordinateChoice:
         """Which entries of ``tau`` inverse dynamics may fill: driven ones, and those of a base that nothing drives.
 
         As for trees, the force on such a base is what would have to move it as requested; if a loop passes through its
-        joint and so holds it, it counts like any other passive joint.
+        joint and so holds it, the joint counts like any other passive one.
         """
         around = np.zeros(self.model.nv, dtype=bool)
         around[[j for _, j in constraints.pattern(self.model)]] = True
@@ -132,16 +132,16 @@ class CoordinateChoice:
         return first
 
     def at(self, q: Array) -> Coordinates:
-        """Return the coordinates; if no closed configuration is known to choose them at, some found at ``q``.
+        """Return the coordinates; if no closed configuration is known to choose them at, those found at ``q``.
 
-        This is for computations whose results mean the same whatever the choice.
+        Use this only for computations whose results do not depend on the choice.
         """
         if self.chosen is not None:
             return self.chosen
         finite = q.reshape(-1, self.geometry.nq)
         finite = finite[np.isfinite(finite).all(axis=-1)]
         neighbors = self.assembling.neighbors
-        if not len(finite):  # all NaN, but as many as there would be
+        if not len(finite):  # all NaN, but of the right shape
             finite = self.assembling.starts["the neutral configuration"][None]
         # constraints that depend on one another where the loops are closed need not do so nearby
         near = closing.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
@@ -178,7 +178,7 @@ class CoordinateChoice:
     # ---------------------------------------------------------------- what is closed
 
     def granted(self, tolerance: float | None, known: Coordinates) -> float:
-        """Return how far a state may be off."""
+        """Return the largest error that a state may have."""
         return self.geometry.checks.granted(max(ACCEPTED, known.slack) if tolerance is None else tolerance)
 
     def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
@@ -281,13 +281,13 @@ class CoordinateChoice:
         return a
 
     def _laid_out(self, given: Array) -> Array:
-        """Return numbers of the independent freedoms among those of all, (..., nv)."""
+        """Return numbers of the independent freedoms placed among zeros for the others, (..., nv)."""
         whole = np.zeros((*given.shape[:-1], self.model.nv))
         whole[..., list(self.coordinates.independent)] = given
         return whole
 
     def at_once(self, name: str, wrenches: Wrenches = None, parameters: Any = None, **arrays: Any) -> Array | None:
-        """Return what an algorithm in independent coordinates finds by fixed operations, (..., n).
+        """Return the result of an algorithm in independent coordinates by fixed operations, (..., n).
 
         None if a state needs a closer look: the loops do not allow it, or pivots work badly.  Also None if redundant
         constraints contradict one another because of rounding, so that it matters which of them count.

@@ -42,10 +42,10 @@ from .choice import ASSEMBLIES, CoordinateChoice
 NOTHING_GIVEN = np.zeros(0)
 
 NEWTON, PATIENT, BOUNDED = "newton", "patient", "bounded"
-"""Kernels by rows that are independent of one another, by all rows, and within limits."""
+"""Kernels that use independent rows only, all rows, or all rows within limits."""
 
 MANY = 200
-"""Number of guesses whose ranks take so long to find that a warning is due."""
+"""From this many guesses on, finding their ranks takes so long that a warning is given."""
 
 STEPS_TO_GOALS = 60
 """Steps toward goals by rank: a map of a workspace has thousands of targets that cannot be reached."""
@@ -139,9 +139,9 @@ class LoopClosing:
         tolerance : float, optional
             See :meth:`kinetree.Mechanism.close`.
         bounded : bool
-            Whether joints stay within their limits on the way.
+            Whether joints stay within their limits during the search.
         goals : tuple of FrameGoal
-            Frames that must be at given places, as if one more joint welded each of them there.
+            Frames that must be at given poses, as if one more joint welded each of them there.
         given : ndarray, shape (N, n) or (n,)
             Numbers of the model that vary, then those of the goals.
         places : tuple of Place
@@ -163,11 +163,11 @@ class LoopClosing:
     ) -> tuple[Array, Array]:  # fmt: skip
         """Close what Newton steps leave open, since rows depend on one another there or the gap cannot be closed.
 
-        Half a turn off, or all in one line, there may be no way forward although there is one nearby.  The rank is
-        determined only for what is nearly closed.
+        Half a turn off, or all in one line, steps may stall although there is a way forward nearby.  The rank is
+        determined only for configurations that are nearly closed.
         """
         kernel = self.kernel(free, goals, PATIENT, places)
-        if kernel is None:  # its code would be too long
+        if kernel is None:  # the code would be too long
             return self._by_rank(guesses, free, tolerance, False, goals, given)
         lanes = kernel.search(guesses, given, most=closing.MOST_STEPS)
         lost = np.flatnonzero(~kernel.is_closed(lanes, tolerance))
@@ -190,14 +190,14 @@ class LoopClosing:
     def kernel(
         self, free: Array, goals: tuple[FrameGoal, ...] = (), how: str = NEWTON, places: tuple[Place, ...] = ()
     ) -> NewtonClosing | None:
-        """Return what closes along ``free`` velocities, with frames at goals; None if ranks have to be determined.
+        """Return the kernel that closes along ``free`` velocities, with frames at goals; None if ranks are needed.
 
         Parameters
         ----------
         free : ndarray of bool, shape (nv,)
         goals : tuple of FrameGoal
         how : {"newton", "patient", "bounded"}
-            By rows that are independent of one another, by all rows, or within limits.
+            Whether to use independent rows only, all rows, or all rows within limits.
         places : tuple of Place
             Numbers of the model that vary.
         """
@@ -212,7 +212,7 @@ class LoopClosing:
         return self._kernels[key]
 
     def _task(self, free: Array, goals: tuple[FrameGoal, ...], how: str) -> ClosingTask | None:
-        """Return what is to be closed; None if it is not known which constraints count."""
+        """Return the closing task; None if it is not known which constraints count."""
         geometry, rolling = self.geometry, self.model.velocity_constraints
         quick = unrolls(geometry.exact) or has_machine_code(geometry.exact)
         known = self.choice.chosen if quick and not self.model.symbols else None
@@ -231,7 +231,7 @@ class LoopClosing:
             every = range(geometry.n_constraints, len(weights))
             rows = independent_rows(k[..., columns], [*(i for i in known.rows if i not in rolling), *every])
             seen = np.abs(k[..., columns]).max(axis=(0, 2), initial=0.0) > LEAST_PIVOT
-            spare = [i for i in every if seen[i] and i not in rows]  # which of them tell more changes along the way
+            spare = [i for i in every if seen[i] and i not in rows]  # which rows are better changes along the way
             rows = tuple(sorted([*rows, *spare]))
         if not rows:
             return None
@@ -335,7 +335,7 @@ class LoopClosing:
         return self.geometry.limits.kept(found, done, free, again, guesses)
 
     def held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
-        """Return configurations with joints where they are to stay, and the freedoms that remain."""
+        """Return configurations with the held joints in place, and which freedoms remain free."""
         if isinstance(fixed, str):
             raise OptionError(f"fixed is a list of names of joints; for a single one, write [{fixed!r}]")
         free = np.ones(self.geometry.nv, dtype=bool)
@@ -400,7 +400,7 @@ class LoopClosing:
         )
 
     def _some_closed(self) -> Array:
-        """Return a closed configuration, if possible within limits: the question does not depend on them."""
+        """Return a closed configuration, within limits if possible, for questions that do not depend on limits."""
         found, beyond, _ = self._assembled(np.random.default_rng(0), 20, True)
         nearest = beyond if found is None else found
         return self.assembled(limits=False) if nearest is None else nearest
@@ -441,7 +441,7 @@ class LoopClosing:
 
         The distance is the weakest constraint that counts, relative to the strongest.
         """
-        if self.choice.chosen is None:  # it is not known what is singular
+        if self.choice.chosen is None:  # singular configurations are not known
             return q
         beside, ranks = self.assembling.neighbors, self.choice.chosen.ranks
         if beside.margins(q[None], ranks)[0] > ORDINARY:
@@ -552,7 +552,7 @@ class LoopClosing:
         return q[before:] if must_reach else (q[before:], reached[before:])
 
     def leading(self, free: Array, goals: tuple[FrameGoal, ...] = ()) -> tuple[Callable[..., Array], ...]:
-        """Return what predicts configurations along a path, and what checks them.
+        """Return functions that predict configurations along a path, and check them.
 
         Both take rates of the freedoms that are not free, in their order, and then of the goals.
         """

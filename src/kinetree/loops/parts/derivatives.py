@@ -1,4 +1,4 @@
-"""How forces and accelerations of mechanisms change, along the motions that their loops allow."""
+"""Derivatives of forces and accelerations of mechanisms, along the motions that their loops allow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .inverse import InverseOfLoops
 from .prepared import PreparedDynamics
 
 LARGEST_AT_ONCE = 1000
-"""Accelerations times independent freedoms up to which their derivatives are one sequence of operations."""
+"""Derivatives are one sequence of operations up to this product of accelerations and independent freedoms."""
 
 
 class LoopDerivatives:
@@ -59,7 +59,7 @@ class LoopDerivatives:
             friction_slope(self.model, arrays["v"])
         name = "closed_inverse_dynamics_derivatives"
         made = self.exact.is_made(name, _slope_options(known, friction))
-        if not at_motors and not made:  # otherwise it shows where forces are distributed
+        if not at_motors and not made:  # otherwise an error is raised where forces are distributed
             self.prepared.enough_hold(self.choice.motions(arrays["q"]), known)
         whole = self._slopes_of(name, known, wrenches, friction, tolerance, threads, arrays)
         batch = whole.shape[:-1]
@@ -149,7 +149,7 @@ class LoopDerivatives:
 
     @one_blas_thread()
     def moving_basis(self, q: Array, v: Array) -> tuple[tuple[int, ...], Array, Array]:
-        """Return the independent freedoms, G, and how G v_independent changes when they move."""
+        """Return the independent freedoms, G, and the derivative of G v_independent with respect to them."""
         known = self.choice.coordinates
         g = self.choice.basis(q)
         bent = self.exact.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
@@ -172,7 +172,7 @@ class LoopDerivatives:
         self, name: str, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Return the results of an algorithm in independent coordinates; in another order if elimination is poor."""
+        """Return the results of an algorithm in independent coordinates, in another elimination order if necessary."""
         options = _slope_options(known, friction)
         return self.prepared.in_good_order(name, options, known, wrenches, tolerance, threads, arrays)
 
@@ -181,7 +181,7 @@ class LoopDerivatives:
     def _at_actuators(
         self, three: Array, arrays: dict[str, Array], wrenches: Wrenches, friction: bool, weights: Array
     ) -> Array:
-        """Return derivatives of the actuators' forces u from those of p = G^T tau, with H^T u = p, H being G's rows.
+        """Return derivatives of the actuators' forces u from those of p = G^T tau, where H^T u = p and H is rows of G.
 
         With more actuators than freedoms, u is the one with least u^T W u: W u = H s, so that
 

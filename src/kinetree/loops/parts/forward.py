@@ -1,4 +1,4 @@
-"""How a mechanism accelerates under forces, while its loops stay closed."""
+"""Accelerations of a mechanism under forces while its loops stay closed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ForwardOfLoops:
                 return found, None
             if known.rank > dynamics.MOST_TOGETHER:
                 return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
-        bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
+        bound = self.model.has_followers or self.model.couplings  # coordinates that are not part of one handle
         by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
         name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
         if name is not None and prepared.has_inertia:
@@ -199,7 +199,7 @@ class ForwardOfLoops:
     def by_parameters(
         self, q: Any, v: Any, tau: Any, parameters: Any, wrenches: Wrenches, friction: bool, threads: int
     ) -> Array:
-        """Return how accelerations change with parameters: a mapping, or names of checked columns."""
+        """Return derivatives of accelerations with respect to parameters: a mapping, or names of checked columns."""
         state = self.choice.check_closed(q)
         own = parameters if isinstance(parameters, Mapping) else None
         if own is not None:
@@ -222,7 +222,7 @@ class ForwardOfLoops:
         self, q: Any, v: Any, given: GivenAtJoints, wrenches: Wrenches = None, tolerance: float | None = None,
         out: Array | None = None, threads: int = 1,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return all accelerations and forces, if some joints have given accelerations, the others forces."""
+        """Return all accelerations and forces, given accelerations of some joints and forces of the others."""
         freedoms = given.freedoms(self.model)
         both = self._hybrid(q, v, given, freedoms, self.choice.including(freedoms), wrenches, tolerance, threads)
         if out is None:
@@ -248,8 +248,8 @@ class ForwardOfLoops:
     ) -> tuple[Array, Array]:  # fmt: skip
         """Return the acceleration of a base that nothing drives, and the actuators' forces.
 
-        Loops that do not touch the ground act on the robot only from inside, so its base moves as it would without
-        them.  ``padded`` are the joints' accelerations after zeros for the base.
+        Loops that do not touch the ground exert internal forces only, so the base moves as it would without them.
+        ``padded`` are the joints' accelerations after zeros for the base.
         """
         n, known = base.nv, self.choice.coordinates
         if not self.choice.supplied[base.v_slice].all():

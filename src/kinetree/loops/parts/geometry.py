@@ -22,8 +22,8 @@ class LoopGeometry:
     Parameters
     ----------
     evaluator : Evaluator
-        Evaluator of the model, in the precision of the robot.  Loops are closed in double precision: that, and
-        determining ranks, takes more digits than float32 has.
+        Evaluator of the model, in the precision of the robot.  Loops are closed, and ranks determined, in double
+        precision, since both need more digits than float32 has.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -97,5 +97,5 @@ class LoopGeometry:
 
     @cached_property
     def limits(self) -> PositionLimits:
-        """Where the joints may be."""
+        """Position limits of the joints."""
         return PositionLimits(self.model)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 
 BY_ITSELF = 1e-6
-"""Missing forces of a motion below this fraction of the existing ones (at joints and in them) count as zero."""
+"""Missing forces of a motion count as zero below this fraction of the forces of and in its joints."""
 
 
 class InverseOfLoops:
@@ -97,7 +97,7 @@ class InverseOfLoops:
     ) -> tuple[Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces and the order of solution, by a rank-revealing method.
 
-        ``by_itself`` allows too few actuators for most motions, if they suffice for this one.
+        ``by_itself`` allows actuators that are too few for most motions if they suffice for this one.
         """
         prepared, supplied, size = self.prepared, self.choice.supplied, self.geometry.size
         cost, known = prepared.checked_weights(weights), self.choice.at(self.geometry.configuration(q))
@@ -167,7 +167,7 @@ class InverseOfLoops:
     ) -> tuple[Array, Array, Array, Array]:
         """Return multipliers, forces of loop joints in their own and in world axes, and what tree joints transmit.
 
-        They are those of a motion under joint forces that the loops allow, without friction.
+        They belong to a motion under joint forces that the loops allow, without friction.
         """
         model, count = self.model, self.geometry.n_constraints
         found = None
@@ -261,7 +261,7 @@ class InverseOfLoops:
     def by_parameters(
         self, q: Any, v: Any, a: Any, parameters: Mapping[str, Any], wrenches: Wrenches, threads: int
     ) -> Array:
-        """Return how the actuator forces of a motion change with parameters."""
+        """Return derivatives of a motion's actuator forces with respect to parameters."""
         self.prepared.keep_geometry(parameters)
         state = self.choice.check_closed(q)
         known = self.choice.at(state)
@@ -281,7 +281,7 @@ class InverseOfLoops:
     def tree_by_parameters(
         self, q: Array, v: Any, a: Any, parameters: Mapping[str, Any], wrenches: Wrenches, threads: int
     ) -> Array:
-        """Return how the joint forces of the spanning tree change with parameters."""
+        """Return derivatives of the spanning tree's joint forces with respect to parameters."""
         derive = self.exact.derivatives_by_parameters
         return derive("inverse_dynamics", {}, wrenches, parameters, threads, q=q, v=v, a=a)
 

@@ -39,9 +39,9 @@ class Quick:
     Parameters
     ----------
     function : callable
-        Takes vectors; returns what is wanted, multipliers, quality and the squares of three residuals.
+        Takes vectors; returns the result, multipliers, quality and the squares of three residuals.
     count : int
-        How many numbers are wanted.
+        Length of the result.
     limit : float
         Limit of the residuals' squares.
     least : float
@@ -54,7 +54,7 @@ class Quick:
         self.function, self.count, self.limit, self.least = function, count, limit, least
 
     def __call__(self, *vectors: Any) -> Array | None:
-        """Return what is wanted; None if the state needs a closer look, or the choice of coordinates is poor."""
+        """Return the result; None if the state needs a closer look, or the choice of coordinates is poor."""
         whole = self.function(*vectors)
         limit = self.limit
         if whole.ndim == 1:
@@ -85,7 +85,7 @@ class QuickMethod:
         update_wrapper(self, method)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Call machine code if there is some and only vectors are given, otherwise the method."""
+        """Call machine code if it exists and only vectors are given, otherwise the method."""
         quick, vectors = self.of.quick, given
         if named:
             try:
@@ -106,7 +106,7 @@ class HasQuick(Protocol):
 
 
 class PreparedDynamics:
-    """What is computed with choices made in advance, and what can be refused before anything is computed.
+    """Dynamics with choices made in advance, and checks that refuse arguments before anything is computed.
 
     Parameters
     ----------
@@ -192,8 +192,8 @@ class PreparedDynamics:
     ) -> Array:  # fmt: skip
         """Return results in which every pivot is good, for states that the loops allow; others are refused.
 
-        A singular configuration raises an error.  Before machine code is made, which may take long, states are checked
-        with what exists.
+        A singular configuration raises an error.  States are checked with existing code before machine code is made,
+        which may take long.
         """
         granted, q = self.choice.granted(tolerance, known), arrays["q"]
         state = q, arrays["v"], arrays.get("a")
@@ -253,7 +253,7 @@ class PreparedDynamics:
 
     @cached_property
     def _written(self) -> Evaluator:
-        """The same mechanism as its laws are written, for scalars other than those of machine code."""
+        """The same mechanism without machine code, for scalars of other types."""
         return Evaluator(self.model, "reference")
 
     # ---------------------------------------------------------------- arguments and results
@@ -276,7 +276,7 @@ class PreparedDynamics:
             check_out(room, (*batch_shape(**shapes), *tail))
 
     def handed_out(self, result: Array, out: Array | None = None) -> Array:
-        """Return a result in the robot's precision, where the caller wants it."""
+        """Return a result in the robot's precision, written to ``out`` if given."""
         if out is None:
             return result.astype(np.float32, copy=False) if self.is_single else result
         check_out(out, result.shape)
@@ -303,7 +303,7 @@ class PreparedDynamics:
     # ---------------------------------------------------------------- whether actuators are enough
 
     def checked_weights(self, weights: Any) -> Array:
-        """Return what the force of each actuator costs, if there are more actuators than freedoms."""
+        """Return the weight of each actuator's force, used if there are more actuators than freedoms."""
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")

@@ -18,7 +18,7 @@ class Subsystem:
         A Roman numeral, in the order of the joints.
     joints : tuple of str
     dofs : tuple of int
-        Its places in ``v``.
+        Its indices in ``v``.
     """
 
     name: str

@@ -9,7 +9,7 @@ one equation per degree of freedom.  The tree splits into subsystems: the branch
 that is on no loop with them.  A subsystem whose equations are as many as its unknowns (multipliers of the cuts that
 touch it and torques of its actuators) is *determinate*: it is solved, its multipliers become known to its neighbors,
 and the search continues.  If nothing is determinate, neighbors are solved together. Only small systems are solved, and
-the order in which that happens can be read.
+the order of their solution can be printed.
 
 Multipliers are counted by rank: a revolute joint that closes a planar loop has five, of which two have an effect.
 """
@@ -35,7 +35,7 @@ SAMPLE = 64
 """States of a batch that are examined to find the order."""
 
 MOST_SETS_OF_SUBSYSTEMS = 200
-"""Sets of as many subsystems that are tried before everything that is connected is solved at once."""
+"""The most sets of subsystems of equal size that are tried before everything connected is solved at once."""
 
 BALANCE = 1e-7
 """Largest fraction of the forces that may be left over: much more than rounding, much less than a forgotten force."""
@@ -155,7 +155,7 @@ class SolutionPlan:
         )
 
     def _check_driven(self, step: SolutionStep, cuts: AbstractSet[int]) -> None:
-        """Refuse subsystems that their actuators cannot hold."""
+        """Refuse subsystems whose actuators cannot hold them."""
         freedoms = step.equations - step.rank
         whole = square(self._matrix(cuts, step.dofs), step.dofs, step.actuated)
         reach = generic_rank(whole) - step.rank

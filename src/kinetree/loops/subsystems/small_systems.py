@@ -14,7 +14,7 @@ from ..tolerances import LEAST
 from .order import SolutionStep
 
 Place = Callable[[int], str]
-"""Names the failing state of a batch, from the lane in which it is computed."""
+"""Returns words for the failing state of a batch, given the lane in which it is computed."""
 
 CONDITION_LIMIT = 1e13
 """Equations worse conditioned than this have no useful solution."""
@@ -28,9 +28,9 @@ class Cut(NamedTuple):
     """Its rows of K."""
     rank: int
     chosen: Array | None
-    """The rows that have an effect, if they are independent; otherwise all are mixed."""
+    """The rows that have an effect, if they are independent; None if all rows have to be combined."""
     dofs: frozenset[int]
-    """Degrees of freedom it touches."""
+    """Degrees of freedom that the cut involves."""
 
 
 def find_cuts(model: Model, sample: Array) -> list[Cut]:
@@ -139,7 +139,7 @@ def columns(effective: Sequence[Array], dofs: Sequence[int], count: int | None =
 
 
 def square(matrix: Array, dofs: Sequence[int], actuated: Sequence[int]) -> Array:
-    """Return the matrix F = [J_a^T J^T] of Shah eq. 8.4, of some subsystems."""
+    """Return the matrix F = [J_a^T J^T] of Shah eq. 8.4 for some subsystems."""
     select = np.zeros((len(matrix), len(dofs), len(actuated)))
     for column, k in enumerate(actuated):
         select[:, list(dofs).index(k), column] = 1.0
