@@ -11,7 +11,7 @@ Contacts are solved with :func:`solve`, by one of two methods:
 :func:`gauss_seidel`
     sweeps of one contact at a time, for many contacts;
 
-and there are two to learn from and to check the others:
+and two more methods are for learning and for checking the others:
 
 :func:`enumerate_patterns`
     tries every choice of pushing contacts (Featherstone section 9.8): the reference, for a few contacts;
@@ -87,7 +87,7 @@ def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Contact
     Raises
     ------
     NoSolutionError
-        If there is none.
+        If there is no solution.
     """
     if method not in METHODS:
         raise UnknownNameError("method of complementarity", method, METHODS)
@@ -115,13 +115,11 @@ def _tolerance(c: Array, d: Array) -> float:
 def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
     """Solve by Lemke's pivoting method, with ties broken lexicographically so that it cannot cycle.
 
-    An extra unknown z is added to every row until all slacks are zero or more, and driven out
-    again pivot by pivot.  If it cannot be driven out (a ray), a problem with positive semi-definite
-    or copositive C has no solution.
+    An extra unknown z is added to every row so that no slack is negative, and is driven out again pivot by pivot.  If
+    it cannot be driven out (a ray), a problem with positive semi-definite or copositive C has no solution.
 
-    Redundant contacts make many bases nearly singular.  If that leads astray, the
-    problem is solved again with a slightly raised diagonal; a solution counts only if it solves the
-    original problem.
+    Redundant contacts make many bases nearly singular.  If that makes pivoting fail, the problem is solved again with a
+    slightly raised diagonal; a solution counts only if it solves the original problem.
     """
     c, d = checked(matrix, offset)
     n = d.size
@@ -232,8 +230,7 @@ def gauss_seidel(
 ) -> ContactSolution:  # fmt: skip
     """Solve by projected Gauss-Seidel: each force in turn is set to what its own condition requires.
 
-    Converges linearly for symmetric positive semi-definite C if there is a solution; each
-    sweep costs n^2.
+    It converges linearly for symmetric positive semi-definite C if there is a solution; each sweep costs n^2.
 
     Parameters
     ----------

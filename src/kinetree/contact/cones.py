@@ -10,11 +10,10 @@ that is f_n = max(0, x_n), and f_t is x_t projected into the circle of radius mu
 for one e obeys it for all: nothing pulls, nothing penetrates, friction is within its limit, and reaches it
 only directly opposite to the sliding (maximal dissipation).
 
-**Soft contacts.**  With ``x = -w / e`` the law is that of contacts that all yield by e f.  Then
-the force is unique (sliding aside), and for a large e it is nearly known.
-So e is decreased step by step, each solution being the start for the next:
-``e x + C coulomb(x) + d = 0`` by Newton's method.  The number of equations is that of the robot's freedoms
-that the contacts act on, however many contacts there are.
+**Soft contacts.**  With ``x = -w / e`` the law is that of contacts that all yield by e f.  The force is then unique
+(apart from sliding), and for a large e it is nearly known.  Therefore e is decreased step by step, each solution being
+the start for the next: ``e x + C coulomb(x) + d = 0`` by Newton's method.  The number of equations is that of the
+robot's freedoms that the contacts act on, however many contacts there are.
 
 **Rigid contacts.**  In the end the state of each contact is known, and the law with ``w = C f + d`` is linear
 except for the directions of sliding.  A few more steps of Newton's method with e = 0 give the forces to
@@ -39,7 +38,7 @@ HARD, HARDEST = 1e-7, 1e-10
 """Softness e at which contacts behave like rigid ones, and where to stop; in units of the largest mobility."""
 
 HARDENING = 0.01
-"""Factor by which e is lowered at once; less if Newton's method does not converge."""
+"""Factor by which e is lowered in one step; less if Newton's method does not converge."""
 
 PATIENCE = (1, 6)
 """For how many steps of Newton's method the residual may grow, in successive attempts."""
@@ -54,7 +53,7 @@ ALIKE = 1e-4
 """How close, relatively, the least forces must be to those of hard contacts to be taken as their limit."""
 
 EXACT = 1e-11
-"""How far the motion of spots may violate the law, relative to their motion without contact forces."""
+"""Largest violation of the law by the motion of spots, relative to their motion without contact forces."""
 
 CLOSE = 1e-7
 """The same if nothing better is possible, as with nearly redundant contacts."""
@@ -258,7 +257,7 @@ class _Problem:
     def hardening(self, patience: int) -> Iterator[tuple[int, Array]]:
         """Yield the number of steps and forces of ever harder contacts, once they behave like rigid ones.
 
-        If they never do, the forces of the hardest ones that were found.
+        If they never do, yield the forces of the hardest ones that were found.
         """
         unit = float(np.max(self.mobility))
         soft, factor = unit, HARDENING

@@ -45,7 +45,7 @@ def collision_spots(robot: Robot, bodies: Sequence[str] | None = None) -> list[S
     ----------
     robot : Robot
     bodies : sequence of str, optional
-        Only shapes on these bodies, by their names in the file; by default on all that move.
+        Use only shapes on these bodies, by their names in the file; by default on all that move.
 
     Examples
     --------

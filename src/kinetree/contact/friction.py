@@ -3,7 +3,8 @@
 A pyramid with n sides limits the friction of one contact to a regular polygon whose corners lie on the circle of
 radius ``mu N``.  At rest any force within it is possible.  A sliding contact gets the force of the polygon with the
 most dissipation: the corner most opposed to the sliding, or, if the sliding is perpendicular to a side, a point
-of that side determined by the motion.  So a contact starts to slide exactly where sliding friction no longer holds it.
+of that side determined by the motion.  A contact therefore starts to slide exactly when sliding friction no longer
+holds it.
 
 Friction is opposite to the sliding, so its direction turns at a rate of about ``mu g / speed``.  If a
 contact slides slowly for long, like a block on a slope that friction can almost hold, that is fast compared
@@ -21,26 +22,26 @@ import numpy as np
 from ..spatial.arrays import Array
 
 CREEP = 1e-6
-"""Sliding slower than this (m/s) keeps the direction that it began with or had.
+"""Sliding slower than this (m/s) keeps its previous or initial direction.
 
 At rest there is no direction, and close to rest rounding would decide it.
 """
 
 FAST = 10.0 * CREEP
-"""Sliding faster than this (m/s) has no memory: friction is exactly opposite to it."""
+"""Sliding faster than this (m/s) has no memory: friction is exactly opposite to the velocity."""
 
 LIMITED = (2.0, 12.0)
-"""Turning in one step (rate times step) that shows that stability, not accuracy, limits an explicit integrator.
+"""Range of turning per step (rate times step) in which stability, not accuracy, limits an explicit integrator.
 
-The limits of stability of the explicit integrators are about 3.3 and 6.  Steps with far more turning that are
-accurate nevertheless do not need another integrator: the direction is constant.
+The limits of stability of the explicit integrators are about 3.3 and 6.  Steps with far more turning that are accurate
+nevertheless need no other integrator: their direction is constant.
 """
 
 WORTHWHILE = 4.0
-"""Turning in one step below which an explicit integrator would take steps as long as the implicit one does."""
+"""Turning per step below which an explicit integrator would take steps as long as those of the implicit one."""
 
 STEPS_TO_SWITCH = 4
-"""How many steps in a row must show this."""
+"""How many steps in a row must show this before the integrator is switched."""
 
 
 # ------------------------------------------------------------------ the polygon of a pyramid
@@ -73,9 +74,9 @@ def nearest_in_polygon(outside: Array, sides: int) -> tuple[Array, Array]:
 
 
 def direction_of_sliding(along: Array, before: Array, sides: int = 0) -> tuple[Array, Array]:
-    """Return the direction opposite to friction (2,), and its derivatives (2, 2) by the velocity along the tangents.
+    """Return the direction opposite to friction (2,), and its derivatives (2, 2) with respect to the sliding velocity.
 
-    Very slow sliding tends toward ``before``, the direction that it had or began with; after a stop it is that.
+    For very slow sliding it tends toward ``before``, the previous or initial direction, and equals it at rest.
 
     With a pyramid of ``sides`` it is the corner of the polygon most opposed to the sliding, or a point
     of a side if the velocity is along that side's normal up to ``CREEP``.
@@ -103,7 +104,7 @@ class Pace:
     ----------
     implicit : bool
     count : int
-        Steps in a row that asked for a change.
+        Number of steps in a row that indicated a change.
     """
 
     implicit: bool = False

@@ -5,11 +5,10 @@ force along the surface from the normal force and the sliding velocity.  Both ar
 over any scalar, so they run on numbers, on batches and as machine code.  All of them push and
 never pull.
 
-Where this departs from the print (Shah eq. D.1-D.6): the cubic's coefficients follow from its
-four conditions, a2 = 3 c'/d^2 and a3 = -2 c'/d^3; forces are cut off at zero; D.5 is written
-with the two-argument arctangent, because as printed it is 0/0 in the air; the two depth
-conditions of D.6 are exchanged there (k = 0 belongs to the inside of the dust, depth < t_d),
-and its spring starts at the bottom of the dust, so that the force does not jump.
+Departures from the printed equations (Shah eq. D.1-D.6): the cubic's coefficients follow from its four conditions, a2 =
+3 c'/d^2 and a3 = -2 c'/d^3; forces are cut off at zero; D.5 is written with the two-argument arctangent, because as
+printed it is 0/0 in the air; the two depth conditions of D.6 are exchanged there (k = 0 belongs to the inside of the
+dust, depth < t_d), and its spring starts at the bottom of the dust, so that the force does not jump.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def positive_part(x: Scalar) -> Scalar:
 
 
 class FrictionLaw(Protocol):
-    """Force along the surface. ``velocity`` lies in it, and ``tangents`` are two directions of it."""
+    """Force along the surface.  ``velocity`` lies in the surface, and ``tangents`` are two directions in it."""
 
     def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
         """Return the force on the sliding body under a normal force ``pressure``, in newtons."""
@@ -86,9 +85,9 @@ class NormalLaw(Protocol):
 
 
 def slopes(law: NormalLaw, depth: Scalar, rate: Scalar) -> tuple[Scalar, Scalar]:
-    """Return stiffness and damping of a law: the exact derivatives of its force by the depth and its rate.
+    """Return stiffness and damping of a law: exact derivatives of its force with respect to depth and rate.
 
-    Negative ones, which would push something further in, are zero.
+    Negative values, which would push something further in, are replaced by zero.
     """
     by_depth, by_rate = law.force(Dual(depth, 1.0), rate), law.force(depth, Dual(rate, 1.0))
     stiffness, damping = (f.rate if isinstance(f, Dual) else 0.0 for f in (by_depth, by_rate))
@@ -140,11 +139,11 @@ class Firm(ContactLaw):
     Parameters
     ----------
     stiffness : float
-        k' in N/m, for each spot.
+        k', the stiffness in N/m of each spot.
     damping : float
-        c' in N s/m.
+        c', the damping in N s/m of each spot.
     depth : float
-        delta_max in meters.  The sources never state it; see :meth:`overdamped`.
+        delta_max in meters, which the sources never state; see :meth:`overdamped`.
     """
 
     stiffness: Any
@@ -289,8 +288,7 @@ class PseudoCoulomb(ContactLaw):
     friction : float
         mu.
     sliding_damping : float
-        c_h in N s/m: the slope at rest.  It is Coulomb friction if the speed is well above
-        ``mu F / c_h``.
+        c_h in N s/m: the slope at rest.  At speeds well above ``mu F / c_h`` the law is Coulomb friction.
     isotropic : bool
         Whether friction is along the sliding direction, within a circle of radius mu F (default).  False
         treats the two directions of the surface separately, as printed in the sources; the total then
@@ -325,7 +323,7 @@ def drag(law: FrictionLaw, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec
     """Return the damping along both tangents equivalent to a friction law: force over speed, the slope at rest.
 
     An implicit step with this damping slows sliding down and never reverses it.  With the slope of the law, which is
-    almost zero during sliding, it could: friction would push as hard in the other direction a step later.
+    almost zero during sliding, it could reverse: friction would push as hard in the other direction a step later.
     """
     found = []
     for tangent in tangents:
@@ -350,7 +348,7 @@ class Ground(ActingElement):
         :func:`box`, :func:`whole_body`; a name means the origin of that frame.
     normal : Firm, Dusty or HuntCrossley
     friction : PseudoCoulomb or None
-        None is a frictionless surface.
+        None for a frictionless surface.
     surface : Plane, HeightField, Grid or Ball
         The plane z = 0 by default.
     on : str, optional
@@ -385,7 +383,7 @@ class Ground(ActingElement):
         if largest and isinstance(self.surface, (HeightField, Grid)):
             refuse_hollows(self.surface, largest)
 
-    # What varies over a batch
+    # Numbers that vary over a batch
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the numbers of both laws, each with one entry on its last axis and perhaps a batch in front."""
@@ -468,7 +466,7 @@ class Ground(ActingElement):
         return none, none, found
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the energy stored in the ground, which can be given back."""
+        """Return the energy stored in the ground, which it can return."""
         return _total(self.normal.energy(-touching.gap) for touching in self.touches(tree, q, v))
 
     def dissipation(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:

@@ -1,18 +1,18 @@
 """Impact: instantaneous changes of velocity by impulses at contacts (Featherstone section 9.9).
 
-Poisson's hypothesis in two phases.  *Compression*: impulses that stop every approach, found from
-the same complementarity problem as contact forces with velocities in place of accelerations
-(Featherstone eq. 9.74-9.76).  *Decompression*: each contact gives back its share e of the impulse it took,
-and more where that would leave something penetrating (Featherstone eq. 9.77-9.83).
+This is Poisson's hypothesis in two phases.  *Compression*: impulses that stop every approach are found from the same
+complementarity problem as contact forces with velocities in place of accelerations (Featherstone eq. 9.74-9.76).
+*Decompression*: each contact returns its fraction e of the impulse of compression, and more where penetration would
+remain (Featherstone eq. 9.77-9.83).
 
 Kinetic energy never grows.  Without friction, decompression minimizes ``1/2 |g|^2_C + v_c . g`` over
 g >= e g_c, and g = g_c is among the candidates, at which the value is what compression took; this
 holds for any restitutions between 0 and 1.  With friction the argument fails, so the energy is
 checked and all restitutions are lowered together as far as needed; the result says by how much.
 
-All contacts compress and decompress together, an assumption that Featherstone himself calls doubtful: a row
-of touching balls moves on together behind the last one.  With ``rule="sequential"`` impacts follow
-one another instead, the fastest approach first, as in Newton's cradle.
+All contacts compress and decompress together, an assumption that Featherstone himself calls doubtful: in a row of
+touching balls, all balls behind the last one would move on together.  With ``rule="sequential"`` impacts follow one
+another instead, the fastest approach first, as in Newton's cradle.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["RULES", "Impact", "impact"]
 RULES = ("simultaneous", "sequential")
 
 MOST_BLOWS = 1000
-"""The most impacts per contact in a sequence; what still approaches then is stopped without rebound."""
+"""The most impacts per contact in a sequence; contacts that still approach are then stopped without rebound."""
 
 
 @dataclass(frozen=True)

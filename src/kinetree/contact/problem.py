@@ -16,7 +16,7 @@ from .complementarity import ContactSolution, solve
 from .cones import NotConverged, solve_cones
 
 FALLBACK_SIDES = (8, 16)
-"""Pyramids whose forces are tried as a start if the solution with cones is not found from soft contacts."""
+"""Numbers of sides of pyramids whose forces are tried as a start if soft contacts do not lead to a solution."""
 
 DECIDABLE = 1e8
 """Spread of mobilities up to which pivoting can be trusted when it finds that contacts contradict each other."""
@@ -34,9 +34,9 @@ class ContactProblem:
         d, accelerations (or velocities, for impacts) without these contacts' forces.
     mu : ndarray, shape (m,)
     sliding : ndarray, shape (m, 2)
-        Direction of those that already slide, NaN for those at rest and without friction.
+        Direction of contacts that already slide; NaN for those at rest or without friction.
     pressure : ndarray, shape (m,)
-        Normal forces (or impulses) that already act: they count for the friction limit.
+        Normal forces (or impulses) that already act and count toward the friction limit.
     """
 
     matrix: Array
@@ -102,9 +102,9 @@ class ContactProblem:
 class Pyramids:
     """The same contacts as a linear complementarity problem.
 
-    Unknowns: the normal forces; for each contact at rest with friction, the forces along the sides of
-    its pyramid; and its sliding acceleration (or speed, for impacts), which is zero unless the friction
-    is at its limit.  A contact that slides has its friction tied to the normal force.
+    The unknowns are the normal forces; for each contact at rest with friction, the forces along the sides of its
+    pyramid; and its sliding acceleration (or speed, for impacts), which is zero unless the friction is at its limit.  A
+    contact that slides has its friction tied to the normal force.
 
     Attributes
     ----------

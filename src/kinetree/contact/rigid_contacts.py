@@ -5,7 +5,7 @@ is closed and stays closed the force is free, where it opens the force is zero. 
 generalized normals as columns of F, the accelerations of the gaps are ``C f + d`` with
 ``C = F^T M^-1 F`` (Featherstone eq. 9.52) and d their values without contact forces (Featherstone eq. 9.53).
 Loops enter through further constraints ``K a + k = 0``, which are eliminated first (Featherstone section 9.7):
-M^-1 is replaced by what it is for motions that respect them.
+M^-1 is replaced by its restriction to motions that satisfy them.
 
 Friction, which Featherstone leaves out, is Coulomb's: on a sliding contact it is mu times the normal force, opposite
 to the sliding; otherwise it is as large as needed to hold the contact, up to that.
@@ -102,7 +102,7 @@ class Contact:
 
     @property
     def spot(self) -> Spot:
-        """Where it is on the robot."""
+        """Its place on the robot."""
         return Spot(self.frame, self.point, self.radius)
 
 
@@ -229,7 +229,7 @@ class ContactForces:
 
 
 ROWS = "rows of contacts"
-"""What is kept of contacts that were looked at before."""
+"""The key of the rows kept for contacts that were evaluated before."""
 
 
 class RigidContacts:
@@ -240,8 +240,8 @@ class RigidContacts:
     robot : Robot
     contacts : sequence of Contact
     constraints : callable, optional
-        ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every motion that is
-        possible; by default the loops of a :class:`kinetree.Mechanism`.
+        ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every possible motion; by default the loops
+        of a :class:`kinetree.Mechanism`.
     shape : {"cone", "pyramid"}
         Shape of the friction limit.  The cone is round and solved by Newton's method (:mod:`kinetree.contact.cones`),
         the pyramid by pivoting.  Sliding friction is the force within the limit with the most
@@ -333,7 +333,7 @@ class RigidContacts:
         return rows[..., 0], rows[..., 13]
 
     def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> ForceResponse:
-        """Return the accelerations without contact forces, and how joint forces change them."""
+        """Return the accelerations without contact forces, and their response to joint forces."""
         robot = self.tree
         inverse = robot.inverse_mass_matrix(q)
         forces = np.zeros(robot.nv) if tau is None else as_array(tau, (robot.nv,), "tau")

@@ -1,6 +1,6 @@
 """Checks of height fields: they must not jump, nor have hollows smaller than a ball.
 
-The distance to a height field is searched from straight below (or above) a spot.  If the height jumps, a spot that
+The search for the distance to a height field starts straight below (or above) a spot.  If the height jumps, a spot that
 moves along below the edge is suddenly deep inside, and is thrown out with energy from nowhere; a ball touches a hollow
 narrower than itself in two places, one of which would be missed.  Formulas do not show this, so fields are sampled
 along lines.
@@ -30,7 +30,7 @@ SMALLEST_JUMP = 1e-3
 """The smallest jump in meters, if it happens within a ten-thousandth of that."""
 
 OFF_THE_GRID = 0.0137
-"""Fraction of the distance between lines by which they are off round numbers, where edges usually are."""
+"""Offset of lines from round numbers, where edges usually are, as a fraction of the distance between lines."""
 
 
 class RoughPlace(NamedTuple):

@@ -41,7 +41,7 @@ class Sunken(NamedTuple):
     """Name of a coordinate of the base, its index in q, and its value that puts the robot above the ground; if any."""
 
     def warning(self) -> ContactWarning:
-        """Make a warning that says where it is, what will happen, and how to start instead."""
+        """Make a warning that says which frame is inside, what will happen, and how to start instead."""
         fact = (
             f"frame {self.frame!r} starts {self.depth:.3g} m inside the ground, which stores enough energy there to "
             f"throw the robot {self.height:.3g} m high"

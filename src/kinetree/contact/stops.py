@@ -33,7 +33,7 @@ class JointStops(ActingElement):
         default the force grows linearly from zero: 10 kN m/rad (or kN/m), with the damping of a
         stiff rubber buffer.
     joints : sequence of str, optional
-        Joints with stops; by default all that have a finite limit.  Use one element per stiffness if they
+        Joints with stops; by default all that have a finite limit.  Use one element for each stiffness if stiffnesses
         differ.
 
     Examples
@@ -73,7 +73,7 @@ class JointStops(ActingElement):
                 yield link, joint
 
     def beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Taut, Scalar]]:
-        """Yield, for all limits, how far the joint is beyond it, along its freedoms, and the rate of that.
+        """Yield, for each limit, how far the joint is beyond it, the direction along its freedoms, and the rate.
 
         A coordinate q_k changes by dq_k'/dv along the velocities, which is 1 if v are the rates of q.
         """

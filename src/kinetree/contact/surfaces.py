@@ -150,8 +150,9 @@ class Ball:
 class HeightField:
     """Ground whose height is a function of x and y.
 
-    The distance is that to the nearest point of the surface, searched from straight below: exact for planes, and to
-    some thousandths if the radius of a ball, or the depth of a point, is well below the radius of curvature.
+    The distance is that to the nearest point of the surface, found by a search from straight below: it is exact for
+    planes, and accurate to some thousandths if the radius of a ball, or the depth of a point, is well below the radius
+    of curvature.
 
     Heights that jump are refused: a spot that meets a step from below would suddenly be deep inside, and be thrown out
     with energy from nowhere.  :class:`Ground` also refuses a ball that is larger than the hollows.  The field is
@@ -542,7 +543,7 @@ class Touch(NamedTuple):
     normal: Vec3
     """Unit vector from the surface toward the spot."""
     point: Vec3
-    """Where they meet, or would meet."""
+    """The point where spot and surface meet, or would meet."""
     velocity: Vec3
     """Velocity of the spot's body relative to the surface's at that point; its normal part is the rate of the gap."""
     tangents: tuple[Vec3, Vec3]

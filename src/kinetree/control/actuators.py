@@ -50,7 +50,8 @@ class Actuators(Controller):
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return stiffness and damping of the servos at each freedom, for implicit steps.
 
-        What a tendon couples is counted where it acts, so that a step is never less stable than with the exact matrix.
+        The coupling through a tendon is added to the diagonal, so that a step is never less stable than with the exact
+        matrix.
         """
         return joint_impedance(tree, self.at(tree, t, q, v))
 
@@ -114,7 +115,7 @@ def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> GivingWay:
 def resting_signals(tree: Model, q: np.ndarray) -> np.ndarray:
     """Return the signals (..., actuators) with the least forces at rest in q (..., nq).
 
-    That is zero for a motor and the position for a position servo, or the nearest signal in range.
+    They are zero for a motor and the position for a position servo, or the nearest signal in range.
     """
     found = []
     for actuator in tree.actuators:

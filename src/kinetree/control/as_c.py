@@ -31,8 +31,9 @@ class GivenMotion(Trajectory):
 def law_for_c(controller: Any, robot: Any) -> CLaw:
     """Return a controller as a law for C.
 
-    Desired positions, velocities and accelerations are arguments in place of each trajectory.  If it has states, they
-    are one more, with the sample time among the gains, and their next values come behind the forces.
+    Desired positions, velocities and accelerations are arguments in place of each trajectory.  If the controller has
+    states, they are one more argument, the sample time is among the gains, and the next states follow the forces in the
+    result.
     """
     tree, bound = robot.model, controller.bound(robot)
     if bound.plain_function() is not None:
@@ -76,7 +77,7 @@ def law_for_c(controller: Any, robot: Any) -> CLaw:
 
 
 def _random_state(robot: Any, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return a state to try a law at; loops are closed near the configuration in which they are found closed."""
+    """Return a random state at which to try a law; loops are closed near an assembled configuration."""
     v = rng.uniform(-2.0, 2.0, robot.nv)
     if robot.loops is None:
         return robot.random_configuration(rng), v
@@ -97,7 +98,7 @@ def _said(controller: Any, led: bool, states: int) -> list[str]:
 
 
 def _with_trajectories(controller: Any, put: Callable[[Trajectory], Trajectory]) -> Any:
-    """Return a controller with others in place of its trajectories, and of those of the controllers inside of it."""
+    """Return a controller with its trajectories replaced, including those of the controllers inside it."""
     changed: dict[str, Any] = {}
     for name in (f.name for f in fields(controller) if f.init):
         value = getattr(controller, name)
@@ -111,6 +112,6 @@ def _with_trajectories(controller: Any, put: Callable[[Trajectory], Trajectory])
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Return names for C: without the number of a part, ``0.kp``, where no other part has the same."""
+    """Return names for C, without the number of a part as in ``0.kp`` if no other part has the same name."""
     last = [name.rpartition(".")[2] for name in names]
     return [x if last.count(x) == 1 else f"{x}_{name.partition('.')[0]}" for x, name in zip(last, names, strict=True)]

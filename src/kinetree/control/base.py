@@ -2,7 +2,7 @@
 
 A controller is a small frozen dataclass whose law is written over any scalar: lists of
 scalars in, lists of scalars out, with the algorithms of :mod:`kinetree.algorithms` inside.
-So it runs on floats, on batches, and as machine code together with the robot.
+It therefore runs on floats, on batches, and as machine code together with the robot.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Controller(ActingElement):
     """Base of all controllers: elements whose law gives the forces of the motors."""
 
     loops: Coordinates | None = field(default=None, kw_only=True, repr=False)
-    """What the law needs to know about the robot's closed loops, see :meth:`bound`."""
+    """The facts about the robot's closed loops that the law needs, see :meth:`bound`."""
 
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
@@ -119,7 +119,7 @@ class Controller(ActingElement):
         self.refuse_no_numbers()
 
     def refuse_no_numbers(self) -> None:
-        """Refuse what cannot be a gain; the number of gains is checked with the robot."""
+        """Refuse values that cannot be gains; the number of gains is checked with the robot."""
         for name in self.GAINS:
             given = getattr(self, name)
             if not is_unknown(given):
@@ -143,7 +143,7 @@ class Controller(ActingElement):
         return ()
 
     def takes_to_fall(self) -> bool:
-        """Return whether it assumes that the robot falls freely, because it does not know about the ground."""
+        """Return whether it computes as if the robot were falling freely, because it does not know about the ground."""
         return False
 
     def plain_function(self) -> Callable[..., Any] | None:
@@ -368,7 +368,7 @@ class Sum(Controller):
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return stiffness and damping of all parts."""
+        """Return the stiffness and damping of all parts."""
         return sum_of(tree, [part.impedance(tree, t, q, v) for part in self.parts])
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:

@@ -122,7 +122,7 @@ def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
-    """tau = g(q): the forces that hold the robot still, if something else holds its floating base.
+    """tau = g(q): the forces that hold the robot still, provided that something else holds its floating base.
 
     The motors of a mechanism with closed loops carry the weight of all its links.
     """
@@ -140,7 +140,7 @@ class GravityCompensation(Controller):
 
 @dataclass(frozen=True, eq=False)
 class FrictionCompensation(Controller):
-    """Forces that overcome the friction of the driven joints, to be added to a law that does not know friction.
+    """Forces that overcome the friction of the driven joints, to be added to a law that ignores friction.
 
     The motors of a mechanism with closed loops also overcome the friction of its passive joints.
 

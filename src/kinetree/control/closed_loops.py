@@ -1,16 +1,16 @@
-"""What a controller needs to know about closed loops, over any scalar.
+"""The geometry and forces of closed loops that controllers need, over any scalar.
 
 As many joints as a mechanism has freedoms are its coordinates c, in which its motion is given;
 everything else, d, follows from the loops,
 
     gap(q) = 0,    K_d v_d = -K_c v_c,    K_d a_d = -K_c a_c - drift.
 
-Forces tau that the joints of the tree would need are left to the motors m; passive joints p have no force:
+Forces tau that the joints of the tree would need are transferred to the motors m; passive joints p have no force:
 
     K_p^T lambda = tau_p,    u = tau_m - K_m^T lambda        (Shah eq. 8.4).
 
 More motors than freedoms share the forces so that the sum of their squares is least; with fewer, the
-joints of the motors are constrained to their desired motion, as loops are to closure, and the rest gives way.
+joints of the motors are constrained to their desired motion, as loops are to closure, and the other joints move freely.
 Which constraints are independent is known beforehand (:class:`~kinetree.loops.coordinates.Coordinates`).
 """
 
@@ -238,7 +238,7 @@ def _giving_way(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return the forces of fewer motors than freedoms; the desired motions of their joints are constraints."""
+    """Return the forces of motors fewer than the freedoms; the desired motions of their joints are constraints."""
     places = [(j.q_slice.start + i, j.v_slice.start + i) for j in driven for i in range(j.nv)]
     still = [0.0] * len(places)
     asked = Targets(tuple(places), (), still, still, a)
@@ -277,7 +277,7 @@ def completed(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """Return all positions, velocities and accelerations of a desired motion of the coordinates.
 
-    Positions are searched from ``q``, so they are on its branch; they are NaN if no closed ones are found.
+    The search for positions starts from ``q``, so they are on its branch; they are NaN if no closed ones are found.
     """
     own = _freedoms(joints)
     goal = list(q)

@@ -1,4 +1,4 @@
-"""Motors under commands that come at intervals, as from a policy, and are held until the next one."""
+"""Motors driven by commands that arrive at intervals, as from a policy, and are held until the next one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = ("torque", "position", "velocity", SIGNAL)
 
 @dataclass(frozen=True, eq=False)
 class Commanded(Controller):
-    """Motors under commands: forces, or targets of a servo.
+    """Motors driven by commands: forces, or targets of a servo.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Commanded(Controller):
         ``tau = c``, ``tau = kp (c - q) - kd v`` or ``tau = kd (c - v)``, times the strength; or signals of the robot's
         own actuators, with their gears, gains and ranges, as in :class:`Actuators`.
     kp, kd : float or array_like
-        Gains of the servo, one or one per motor.
+        Gains of the servo: one number, or one per motor.
     strength : float or array_like
         Fraction of the force that a motor delivers.
     command, before : array_like

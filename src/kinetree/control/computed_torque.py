@@ -34,8 +34,8 @@ class ComputedTorque(Controller):
     kp, kd : gains
         Gains in 1/s^2 and 1/s.
     senses : sequence of force elements
-        Ground or other elements whose forces the controller knows.  A walking machine that does
-        not know its ground computes as if it were falling.
+        Ground or other elements whose forces the controller takes into account.  Without its ground, the controller of
+        a walking machine computes as if the machine were falling.
     coordinates : sequence of str, optional
         For mechanisms with closed loops: names of the joints of the trajectory, the errors and the gains, which
         determine all others; by default those with motors.  Required if there are more motors than freedoms; these

@@ -176,8 +176,8 @@ def driven_by_tendons(tree: Model) -> set[int]:
 def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> None:
     """Refuse forces on joints without a motor.
 
-    Numbers must be zero (or NaN, which passes through).  A traced law must be the constant zero there: this costs
-    nothing at run time, and holds for all times and states.
+    Numbers must be zero (or NaN, which passes through).  A traced law must be the constant zero there; this check costs
+    nothing at run time, and covers all times and states.
     """
     for place, name in joints.items():
         if not _is_nothing(tau[place]):
@@ -186,7 +186,7 @@ def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> N
 
 def asked_too_much(name: str, amount: str, t: Any) -> Fault:
     """Return the fault of a controller that asks for a force at a joint without a motor."""
-    when = float(t) if isinstance(t, (int, float)) else math.nan  # a node or a batch of times: where the run is
+    when = float(t) if isinstance(t, (int, float)) else math.nan  # a node or a batch: the run has the time
     return Fault(
         f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "
         "give the joint a motor, actuated=True; what pushes from outside is a force element, forces=[...]",

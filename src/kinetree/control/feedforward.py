@@ -37,12 +37,11 @@ class Feedforward(Controller):
     """tau = tau_ID(desired motion) + kp e + kd e' (Shah eq. 9.12, floating base 9.13; Biped eq. 25).
 
     For a robot with a floating base (or other joints without motor), the desired motion of the
-    driven joints does not determine the motion of the base.  So the base's own motion along the
-    desired one is integrated, too, with the ground's forces there, as in the sources: it is
-    the controller's state ``z``.
+    driven joints does not determine the motion of the base.  The base's motion along the desired one is therefore
+    integrated as well, with the ground's forces there, as in the sources: it is the controller's state ``z``.
 
-    In a mechanism with closed loops, the desired motion is completed along them: positions are searched from those of
-    the robot, so they are on the same branch.  If none are found, the forces are NaN.
+    In a mechanism with closed loops, the desired motion is completed along them: the search for positions starts from
+    those of the robot, so they are on the same branch.  If none are found, the forces are NaN.
 
     Parameters
     ----------

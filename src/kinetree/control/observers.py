@@ -1,7 +1,7 @@
 """Observers: estimates of the robot's state for sampled controllers, from measurements and commands.
 
-They are laws over any scalar with a memory, compiled together with their controller.  Between two samples they predict
-the state by their model of the robot; at a sample they correct it by the measurement.
+Observers are laws over any scalar with a memory, compiled together with their controller.  Between two samples they
+predict the state with their model of the robot; at a sample they correct it with the measurement.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Observer:
     """Whether the estimated load is compensated."""
 
     def check(self, tree: Model, period: float) -> None:
-        """Refuse a robot or a period that it was not made for."""
+        """Refuse a robot or a period that the observer was not designed for."""
 
     def memory_size(self, tree: Model) -> int:
         """Return how many numbers it remembers."""
@@ -88,7 +88,7 @@ class LinearObserver(Observer):
     tau: Array
 
     def check(self, tree: Model, period: float) -> None:
-        """Refuse a robot or a period that it was not made for."""
+        """Refuse a robot or a period that the observer was not designed for."""
         if len(self.v) != tree.nv or len(self.q) != tree.nq:
             raise ShapeError(f"the observer was made for {len(self.v)} freedoms, robot {tree.name!r} has {tree.nv}")
         step = self.model.step
@@ -102,7 +102,7 @@ class LinearObserver(Observer):
     def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the measured deviation, propagated back by one step.
 
-        So the first sample agrees with the prediction.
+        The first sample then agrees with the prediction.
         """
         x = np.array(np.broadcast_arrays(*self._deviation(tree, q, v)), dtype=float)
         still = np.asarray(self.model.rate, dtype=float) - np.asarray(self.model.B) @ self.tau
@@ -142,7 +142,7 @@ def linear_model(
 ) -> tuple[LinearModel, Array, Array, Array]:
     """Return a robot's discrete model about a state, and that state with its forces.
 
-    By default the forces are those that hold it there, as far as it has motors.
+    By default the forces are those that hold the robot there, at joints with motors.
     """
     real_number(period, "period", positive=True, unit="seconds")
     place = np.asarray(robot.evaluator.states.configuration(q), dtype=float)
@@ -187,7 +187,7 @@ def luenberger(
     period : float
         Period of the controller, in seconds.
     bandwidth : float
-        In hertz: errors decay about as exp(-2 pi bandwidth t).
+        Bandwidth in hertz: errors decay about as exp(-2 pi bandwidth t).
     forces : force elements
         Forces that act on the robot, as in :func:`kinetree.simulate`.
 
@@ -233,7 +233,7 @@ def kalman(
     period : float
         Period of the controller, in seconds.
     force_noise : float or array_like
-        Standard deviation of unknown joint forces, constant within a period: one or nv.
+        Standard deviation of unknown joint forces, constant within a period: one number or nv.
     position_noise, velocity_noise : float or array_like
         Standard deviations of measurements; without the second, only positions are measured.
     forces : force elements
@@ -278,11 +278,11 @@ class MomentumObserver(Observer):
     Parameters
     ----------
     gain : float
-        k, in 1/s: 95 % of a sudden load are seen after 3 / k seconds.  Must be below one over the period.
+        k, in 1/s: 95 % of a sudden load is detected after 3 / k seconds.  It must be less than one over the period.
     compensate : bool
         Whether the controller's forces compensate the load.
     friction : bool
-        Whether the observer knows the joints' friction.
+        Whether the observer's model includes the joints' friction.
     friction_speed : float
         As in :func:`kinetree.simulate`.
     """
@@ -315,7 +315,7 @@ class MomentumObserver(Observer):
         return 3 * tree.nv
 
     def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return the momentum one period before the start, no residual, and the rate there without motors."""
+        """Return the momentum one period before the start, a zero residual, and the rate there without motors."""
         p, rate = self._known(tree, q, v)
         return [*(a - period * b for a, b in zip(p, rate, strict=True)), *[0.0] * tree.nv, *rate]
 

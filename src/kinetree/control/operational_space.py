@@ -42,12 +42,12 @@ class OperationalSpace(Controller):
         A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or a constant orientation;
         free if not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
-        Positions that the joints are drawn to, as far as that does not affect the frame.
+        Positions that the joints are pulled toward, as far as that does not affect the frame.
     posture_kp, posture_kd : float or array_like, shape (nv,)
-        Stiffness and damping of the posture, in N m/rad and N m s/rad (or the like), for all joints or one each; the
+        Stiffness and damping of the posture, in N m/rad and N m s/rad (or the like), one number or one per joint; the
         damping also acts without a posture.
     damping : float
-        Added to the inverse inertia as damping^2 on its diagonal: bounds the forces near singularities.
+        Damping near singularities: damping^2 is added to the diagonal of the inverse inertia, which bounds the forces.
     """
 
     frame: str
@@ -189,7 +189,7 @@ class CartesianImpedance(OperationalSpace):
     frame : str
         Body or frame that follows.
     path : Trajectory
-        Three coordinates in the world that its origin is drawn to.
+        Three coordinates in the world that its origin is pulled toward.
     kp, kd : gains
         Gains in N/m and N s/m, for rotations in N m/rad and N m s/rad: one number, or one per controlled direction,
         x, y, z, then rotations about x, y, z.

@@ -67,8 +67,8 @@ class Sampled(Around):
     Parameters
     ----------
     controller : Controller or callable
-        One of :mod:`kinetree.control`: its law is compiled, and its states (the integral of a PID) advance by Euler's
-        rule from sample to sample; :class:`DiscreteLaw` defines their update itself.  Or any Python function
+        A controller of :mod:`kinetree.control`: its law is compiled, and its states (the integral of a PID) advance by
+        Euler's rule from sample to sample; :class:`DiscreteLaw` defines their update itself.  Or any Python function
         ``f(t, q, v) -> tau``, which is called exactly once per sample, in order, so it may keep a memory; its method
         ``reset()``, if there is one, is called when a run begins.
     period : float
@@ -87,7 +87,7 @@ class Sampled(Around):
         Standard deviations of Gaussian sensor noise, in radians and meters (per second): one number or one per
         freedom.
     seed : int
-        The noise of the k-th sample of the n-th simulation of a batch depends only on the seed, k and n.
+        Seed of the noise, which at sample k of simulation n of a batch depends only on the seed, k and n.
     observer : Observer, optional
         Estimates the state for the law from measurements, see
         :func:`kinetree.control.luenberger`, :func:`kinetree.control.kalman` and :class:`MomentumObserver`.
@@ -97,7 +97,7 @@ class Sampled(Around):
         Bits of the converter, whose forces have ``2**bits - 1`` levels from minus to plus the limit, which is the
         robot's effort limit by default.
     model : Robot, optional
-        The robot that law and observer assume, if it is not the simulated one: the same joints, other numbers; see
+        The robot that law and observer assume, if it is not the simulated one: the same joints with other numbers; see
         :class:`WithModel`, whose model an observer shares.
     keep : bool, optional
         Whether the record keeps measurements and commands, ``record.sampled``; by default for single simulations
@@ -236,7 +236,7 @@ class Sampled(Around):
         q, v, load, observed, own = self.estimate(tree, q, v, tau, memory)
         answer: Sequence[Scalar] = [0.0] * tree.nv
         after: Sequence[Scalar] = []
-        if self.function is None:  # it is called elsewhere, on arrays, and its forces are added
+        if self.function is None:  # the function is called elsewhere, on arrays, and its forces are added
             answer, after = self.controller.update(tree, t, q, v, own, self.period)
         if len(answer) != tree.nv:
             raise ShapeError(f"the controller returned {len(answer)} forces, robot {tree.name!r} has nv = {tree.nv}")

@@ -21,7 +21,7 @@ from .driven_joints import Scalars, motorless
 from .observers import linear_model
 
 UNMOVED = 1e-9
-"""Motions that decay more slowly than this fraction of the fastest one are not seen by the cost."""
+"""Motions that decay more slowly than this fraction of the fastest one have no cost."""
 
 STILL = 1e-3
 """Largest speed and acceleration, in SI units, of an equilibrium, whose numbers may be rounded."""
@@ -42,7 +42,7 @@ class StateFeedback(Controller):
 
     Examples
     --------
-    Made by :func:`lqr`.
+    :func:`lqr` makes one.
     """
 
     gain: ArrayLike
@@ -93,13 +93,13 @@ def lqr(
     robot : Robot, or path-like
         A robot with or without loops; joints without motor are balanced by the others.
     q, v, tau : array_like
-        The state, an equilibrium, and its joint forces; by default those that hold it there.
+        The state, which must be an equilibrium, and its joint forces; by default those that hold the robot there.
     period : float, optional
-        Sample period in seconds; continuous time without it.
+        Sample period in seconds; without it, time is continuous.
     positions, velocities : float or array_like
-        Weights of deviations, one or one per (independent) freedom, or a symmetric matrix: the blocks of Q.
+        Weights of deviations: one number, one per (independent) freedom, or a symmetric matrix: the blocks of Q.
     efforts : float or array_like
-        Weights of motor forces, one or one per motor's freedom, or a symmetric matrix: R.
+        Weights of motor forces: one number, one per motor's freedom, or a symmetric matrix: R.
     forces : force elements
         Forces that act on the robot.
 

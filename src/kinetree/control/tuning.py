@@ -1,4 +1,4 @@
-"""Gains from the inertia that motors feel."""
+"""Controller gains from the inertia at the motors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Gains(NamedTuple):
 
 
 def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, ratio: ArrayLike = 1.0) -> Gains:
-    """Choose gains of a PD law so that every joint responds with one frequency, whatever it carries.
+    """Choose gains of a PD law so that every joint responds with the same frequency, whatever it carries.
 
-    Stiffness is ``m frequency^2`` and damping ``2 ratio m frequency``, where ``m`` is the inertia that the motor feels
-    in this configuration while the others hold still: the diagonal of the mass matrix, in a mechanism with loops that
-    of the motor coordinates.
+    Stiffness is ``m frequency^2`` and damping ``2 ratio m frequency``, where ``m`` is the inertia at the motor in this
+    configuration while the others hold still: the diagonal of the mass matrix, in motor coordinates if the mechanism
+    has loops.
 
     Parameters
     ----------
     robot : Robot
     q : array_like
-        One configuration, loops closed.
+        One configuration, with closed loops.
     frequency : array_like
-        Frequency in rad/s, one or one per freedom with a motor.
+        Frequency in rad/s: one number, or one per freedom with a motor.
     ratio : array_like
         Damping ratio: 1 is critical, less oscillates.
 

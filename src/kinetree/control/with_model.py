@@ -1,4 +1,4 @@
-"""Controllers that do not know the robot exactly: they compute with a different model than the one they drive."""
+"""Controllers with an inexact model: they compute with a different robot than the one they drive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WithModel(Around):
     ----------
     controller : Controller
     model : Robot
-        The robot that it assumes: the same joints, other numbers.
+        The robot that the controller assumes: the same joints with other numbers.
 
     Examples
     --------

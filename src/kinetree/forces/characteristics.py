@@ -23,7 +23,7 @@ from .element import ForceElement, is_number
 class Characteristic:
     """A table of forces over displacements, speeds or an angle, linear between its rows and beyond its ends.
 
-    It may have any number of rows: in machine code they are data.
+    The table may have any number of rows: in machine code they are data.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Characteristic:
         Displacements (or speeds), rising, and the force at each.
     period : float, optional
         Period after which the table repeats itself, such as ``2 * pi`` over the angle of a crank, ``4 * pi`` for four
-        strokes.  Rows may begin anywhere, and may leave out the last one, which equals the first.
+        strokes.  Rows may begin anywhere; the last one, which equals the first, may be left out.
     smooth : bool
         Whether to use a smooth curve through the rows without overshoot (Fritsch and Carlson, 1980), also across the
         ends of a period.
@@ -164,7 +164,7 @@ def energy_of(given: Any, x: Scalar) -> Scalar:
 
 
 def slope_of(given: Any, x: Scalar) -> Scalar:
-    """Return the derivative of the force by the displacement."""
+    """Return the derivative of the force with respect to the displacement."""
     if not callable(given):
         return given
     found = given(Dual(x, 1.0))

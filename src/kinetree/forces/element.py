@@ -1,7 +1,7 @@
-"""The interface of force elements, and what they can see of the robot.
+"""The interface of force elements, and the state of the robot that they use.
 
-An element is a small frozen dataclass.  Its law :meth:`ForceElement.act` sees the robot at one instant
-(:class:`Surroundings`: coordinates of joints, points and frames of bodies, and how they move) and pushes on it there.
+An element is a small frozen dataclass.  Its law :meth:`ForceElement.act` gets the robot at one instant
+(:class:`Surroundings`: coordinates of joints, points and frames of bodies, and their motion) and applies forces to it.
 It is written over any scalar, so it runs on numbers, on batches and as machine code together with the robot.
 """
 
@@ -47,7 +47,7 @@ class MovingPoint(NamedTuple):
 
 
 class Surroundings:
-    """A robot at one instant, as force elements see it, and the forces that they apply.
+    """A robot at one instant, for use by force elements, and the forces that they apply.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Surroundings:
     def point(self, at: Point) -> MovingPoint:
         """Return a point of a body, or of the base."""
         name, local = frame_and_point(at)
-        is_base = name == "base" and name not in self.tree.frame_table  # by whatever name a file has for it
+        is_base = name == "base" and name not in self.tree.frame_table  # under whatever name the file gives it
         found = place(self.tree, None if is_base else name, self.posed, self.moving)
         arm = found.frame.point(Vec3.of(local))
         return MovingPoint(
@@ -104,7 +104,7 @@ class Surroundings:
         )  # fmt: skip
 
     def distance(self, a: MovingPoint, b: MovingPoint) -> tuple[Scalar, Scalar, Vec3]:
-        """Return the distance of two points, its rate, and the direction from a to b.
+        """Return the distance between two points, its rate, and the direction from a to b.
 
         The direction is zero if the points coincide.
         """
@@ -112,7 +112,7 @@ class Surroundings:
         return length, (b.velocity - a.velocity).dot(direction), direction
 
     def line(self, a: MovingPoint, b: MovingPoint) -> Taut:
-        """Return the distance of two points and its derivatives by the freedoms of the robot."""
+        """Return the distance between two points and its derivatives with respect to the robot's freedoms."""
         length, _, direction = self.distance(a, b)
         slopes = [point_slope(self.tree, self.posed, x.body, x.arm, direction) for x in (a, b)]
         return Taut(length, difference(slopes[1], slopes[0]))
@@ -161,10 +161,10 @@ class ForceElement(ActingElement):
     name: str = field(default="", kw_only=True)
 
     VARIES: ClassVar[Mapping[str, int]] = {}
-    """Fields that may vary over a batch of simulations, and how many numbers each is; 0 for one without an axis."""
+    """Fields that may vary over a batch of simulations, with the number of entries of each; 0 for a scalar."""
 
     def act(self, on: Surroundings) -> None:
-        """Push on the robot."""
+        """Apply the element's forces to the robot."""
         raise NotImplementedError
 
     def stored(self, on: Surroundings) -> Scalar:
@@ -175,7 +175,7 @@ class ForceElement(ActingElement):
         """Return the lines along which it yields, with stiffness and damping, for implicit steps."""
         return []
 
-    # ------------------------------------------------------------------ what simulations ask
+    # ------------------------------------------------------------------ the interface to simulations
 
     def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
         """Return forces on the bodies and on the joints; no states."""
@@ -248,7 +248,7 @@ class ForceElement(ActingElement):
 
     @property
     def label(self) -> str:
-        """Its name, or its kind."""
+        """The element's name, or its kind."""
         return self.name or self.kind
 
     # ------------------------------------------------------------------ checks
@@ -318,7 +318,7 @@ def listed(answer: Any, label: str) -> list[Scalar]:
 
 
 def check_given(element: ForceElement, name: str, width: int) -> None:
-    """Refuse what is neither ``width`` numbers, nor one, nor a function of time."""
+    """Refuse anything but ``width`` numbers, a single number, or a function of time."""
     value = getattr(element, name)
     if isinstance(value, Trajectory):
         if value.n != max(width, 1):

@@ -53,7 +53,7 @@ class Drag(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class GravityField(ForceElement):
-    """Gravity that varies in space: acts on every body at its center of mass, in addition to the model's own.
+    """Gravity that varies in space: it acts on every body at its center of mass, in addition to the model's own.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GravityField(ForceElement):
 
     Examples
     --------
-    ``GravityField.central(3.986e14)`` is that of the Earth for satellites, built with ``gravity=(0, 0, 0)``.
+    ``GravityField.central(3.986e14)`` is the Earth's field for satellites, which are built with ``gravity=(0, 0, 0)``.
     """
 
     field: Callable[[list[Scalar]], Sequence[Scalar]]

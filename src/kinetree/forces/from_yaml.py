@@ -39,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> list[Any]:
     Raises
     ------
     FileFormatError
-        With file and line.
+        If the file cannot be understood; says which file and line.
     """
     place = as_path(path, "a file of forces")
     source = Source(place, whole_content(place, "file of forces"))

@@ -24,9 +24,9 @@ class Motor(ForceElement):
 
     At full signal the torque is that of its curve, from ``stall_torque`` at rest to zero at ``no_load_speed``; a
     signal u between -1 and 1 shifts the line like the voltage of a direct-current motor:
-    stall_torque (u - w / no_load_speed).  With a ``curve`` instead of the line, it is u times the largest torque at the
-    speed.  On the joint side of the gear, with ``ratio`` motor turns per joint turn, the torque is ratio times that,
-    minus the losses of the gear's teeth (``efficiency``) and friction.
+    stall_torque (u - w / no_load_speed).  With a ``curve`` instead of the line, the torque is u times the largest
+    torque at the speed.  On the joint side of the gear, with ``ratio`` motor turns per joint turn, the torque is
+    ``ratio`` times the motor's, minus the losses of the gear's teeth (``efficiency``) and friction.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Motor(ForceElement):
         Fraction of the torque that the gear transmits while the motor drives; the rest is friction of its teeth, which
         also acts when the joint drives the motor.
     rubbing, damping : float
-        Friction of the gear, felt at the joint: Coulomb friction in N m and viscous friction in N m s/rad.
+        Friction of the gear on the joint side: Coulomb friction in N m and viscous friction in N m s/rad.
     friction_speed : float
         Speed at which smooth Coulomb friction reaches 71 % of its size.
     coordinate : int
@@ -122,7 +122,7 @@ class Motor(ForceElement):
         if self.curve is None:
             torque = self.stall_torque * (u - speed / self.no_load_speed)
         else:
-            driving = where(u < 0.0, -speed, speed)  # while it brakes, the torque is that at rest
+            driving = where(u < 0.0, -speed, speed)  # while the motor brakes, the torque is that at rest
             torque = u * self.curve(where(driving < 0.0, 0.0, driving))
         return torque * self.ratio
 

@@ -25,9 +25,9 @@ class Push(ForceElement):
     at : str or (str, (x, y, z))
         A body or frame, or a point in its coordinates.
     force, torque : three numbers, Trajectory or function of time
-        In N and N m; a trajectory's positions are the values, which may be a table of any length.
+        Force in N and torque in N m; the values of a trajectory are its positions, which may be a table of any length.
     axes : {"world", "body"}
-        Whether along world axes, or those of the frame as it turns.
+        Whether they are along world axes, or along those of the frame as it turns.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class JointPush(ForceElement):
     coordinate : int
         Index of the coordinate, if the joint has several.
     over : str
-        A joint whose coordinate ``force`` is a Characteristic or a function of, instead of time: the force of the gas
-        on a piston over the angle of the crank.
+        A joint whose coordinate, instead of time, is the argument of ``force``, which is then a Characteristic or a
+        function: for example, the gas force on a piston over the crank angle.
 
     Examples
     --------

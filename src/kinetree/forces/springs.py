@@ -25,8 +25,8 @@ class JointSpring(ForceElement):
     joint : str
         Any joint without a quaternion; also a follower.
     stiffness, damping : number, Characteristic or function
-        In N m/rad or N/m, and times seconds: a number, a table, or a function over any scalar of the displacement (of
-        the speed).  Numbers may have a batch.
+        Stiffness in N m/rad or N/m, and damping in the same times seconds: a number, a table, or a function, over any
+        scalar, of the displacement (or the speed).  Numbers may have a batch.
     rest : float
         Rest position of the spring.
     law : callable, optional
@@ -181,11 +181,11 @@ class Bushing(ForceElement):
         x = a.pose.unrotate(b.position - a.position)
         turned = a.pose.matrix().T.times(b.pose.matrix())
         i, j, k, w = quaternion_of(turned)
-        sign = where(w < 0.0, -1.0, 1.0 + 0.0 * w)  # of the two quaternions of a rotation, that of the shorter one
+        sign = where(w < 0.0, -1.0, 1.0 + 0.0 * w)  # of the rotation's two quaternions, that of the shorter turn
         return a, b, x, Vec3(i * sign, j * sign, k * sign), w * sign
 
     def act(self, on: Surroundings) -> None:
-        """Apply force and torque to both."""
+        """Apply force and torque to both bodies."""
         a, b, x, half, w = self._relative(on)
         carried = a.velocity + a.spin.cross(b.position - a.position)  # velocity of the point of a where b's origin is
         rate = a.pose.unrotate(b.velocity - carried)

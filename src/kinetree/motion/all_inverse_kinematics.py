@@ -1,4 +1,4 @@
-"""All configurations of an arm that bring a frame to poses: by formulas where there are some, and from many starts."""
+"""All configurations of an arm that bring a frame to poses: by formulas if there are any, and from many starts."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ from .inverse_geometry import InverseGeometry, inverse_geometry
 from .inverse_kinematics import columns_moved, goals_of, moving_freedoms
 
 STARTS_OF_A_ROUND, MOST_ROUNDS, OFTEN = 128, 4, 4
-"""Starts of a round, rounds where none are asked for, and how often each configuration has to be met to end."""
+"""Starts per round, rounds by default, and how often each configuration must be reached to end."""
 
 AT_ONCE = 100_000
-"""Starts of all poses that are stepped together."""
+"""The most starts, over all poses, that are stepped together."""
 
 NEARLY, PATIENCE = 0.03, 600
-"""Starts that come to a stop so near, in meters and radians, are in a valley beside a singular configuration, through
-which it takes up to so many steps."""
+"""Starts that stop this close (m, rad) are in a valley near a singular configuration, and get this many more steps."""
 
 TOO_SINGULAR = 1e-12
-"""Configurations whose joints move the frame in all directions worse than this (a squared sine) are singular."""
+"""Configurations are singular if their joints move the frame in some direction worse than this squared sine."""
 
 LINKED = 1e-4
-"""How far a configuration may be from the one that the step before leads to."""
+"""How far a configuration may be from the one that the previous step leads to."""
 
 MOST_OF_HINGES = 16
-"""Configurations of an arm of six hinges at one pose, at most."""
+"""The most configurations of an arm of six hinges at one pose."""
 
 
 def all_inverse_kinematics(
@@ -56,8 +55,8 @@ def all_inverse_kinematics(
 ) -> Assemblies:  # fmt: skip
     """Find all configurations that bring a frame to poses: up to 16 for an arm of six hinges.
 
-    Every pose is searched from the same random starts, all in one batch.  Where :func:`kinetree.inverse_geometry` has
-    formulas, these take part, and prove that there are no others.
+    Every pose is searched from the same random starts, all in one batch.  If :func:`kinetree.inverse_geometry` has
+    formulas, they are used as well, and prove that there are no other solutions.
 
     Parameters
     ----------
@@ -70,17 +69,17 @@ def all_inverse_kinematics(
     what : {"pose", "position", "orientation"}
         What has to match.
     joints : sequence of str, optional
-        Joints that may move, not more than the goal determines; all others stay at zero.
+        Joints that may move, no more than the goal determines; all others stay at zero.
     path : bool
         Whether poses (T, ...) are a path: then each column of the result is one branch along it, without jumps, whose
-        hinges go on beyond pi; NaN where it leaves the limits, and before and behind singular configurations at which
-        it begins or ends.
+        hinges continue beyond pi.  It is NaN where the branch leaves the limits, and before or after singular
+        configurations at which it begins or ends.
     formulas : bool
-        Whether to use closed forms if there are some.
+        Whether to use closed forms if there are any.
     starts : int, optional
-        Starts of each pose; by default until every configuration was met four times, at most 512.
+        Starts for each pose; by default as many as it takes to reach every configuration four times, at most 512.
     rng : Generator or int
-        For the starts.
+        Source of randomness for the starts, or a seed.
     limits : bool
         Whether all joints obey their position limits (default); angles are from -pi to pi otherwise.
     threads : int
@@ -129,7 +128,7 @@ def all_inverse_kinematics(
 
 @dataclass(frozen=True, eq=False)
 class _Arm:
-    """A robot whose frame has a goal, and what closes it as one more joint would."""
+    """A robot whose frame has a goal, and the kernel that reaches it as if closing one more joint."""
 
     robot: Robot
     aim: Any
@@ -137,12 +136,12 @@ class _Arm:
 
     @cached_property
     def kernel(self) -> NewtonClosing:
-        """Newton's steps to goals."""
+        """Newton steps to goals."""
         return self._kernel(False)
 
     @cached_property
     def patient(self) -> NewtonClosing:
-        """Steps with the damping of Levenberg and Marquardt, for valleys beside singular configurations."""
+        """Levenberg-Marquardt steps, for valleys near singular configurations."""
         return self._kernel(True)
 
     def _kernel(self, patient: bool) -> NewtonClosing:
@@ -158,7 +157,7 @@ class _Arm:
 
     @cached_property
     def formulas(self) -> InverseGeometry | None:
-        """The closed form, if there is one of numbers."""
+        """The closed form in numbers, if there is one."""
         try:
             return None if self.robot.model.symbols else inverse_geometry(self.robot, self.aim.frame)
         except UnsupportedError:
@@ -166,25 +165,25 @@ class _Arm:
 
     @cached_property
     def limits(self) -> PositionLimits:
-        """Of all joints."""
+        """Position limits of all joints."""
         return PositionLimits(self.robot.model)
 
     @cached_property
     def hinges(self) -> list[int]:
-        """Places in q of hinges that move and may turn by whole turns."""
+        """Indices in q of hinges that move and may turn by whole turns."""
         own = {joint.q_slice.start for joint in self.limits.idle_turns if joint.v_slice.start in self.columns}
         return sorted(own)
 
     @cached_property
     def most(self) -> int:
-        """How many configurations there are at most; 0 if that is not known."""
+        """The most configurations that there can be; 0 if that is not known."""
         joints = [j for j in self.robot.model.joints if j.nv and j.v_slice.start in self.columns]
         turning = all(isinstance(j.kind, (Revolute, Continuous)) and not j.mimic for j in joints)
         whole = self.aim.orientation and self.aim.position
         return MOST_OF_HINGES if turning and whole and len(joints) == 6 else 0
 
     def starts(self, count: int | None, generator: np.random.Generator) -> list[Array]:
-        """Return starts (S, nq) of each round: anywhere, what does not move at zero."""
+        """Return random starts (S, nq) for each round; joints that do not move are at zero."""
         robot, found = self.robot, []
         moving = np.zeros(robot.nq, dtype=bool)
         for joint in robot.model.joints:
@@ -203,13 +202,13 @@ class _Arm:
         return self.limits.turned(q, np.ones(self.robot.nv, dtype=bool))
 
     def marks(self, q: Array) -> Array:
-        """Return what tells configurations (..., nq) apart."""
+        """Return numbers that distinguish configurations (..., nq)."""
         others = [k for k in range(q.shape[-1]) if k not in self.hinges]
         return np.concatenate([np.cos(q[..., self.hinges]), np.sin(q[..., self.hinges]), q[..., others]], axis=-1)
 
 
 _KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], _Arm]] = weakref.WeakKeyDictionary()
-"""Arms whose machine code is made, with their formulas."""
+"""Arms whose machine code has been made, with their formulas."""
 
 
 def _known(robot: Robot, aim: Any, columns: frozenset[int]) -> _Arm:
@@ -224,14 +223,14 @@ def _known(robot: Robot, aim: Any, columns: frozenset[int]) -> _Arm:
                 f"{len(moved)} freedoms move {aim.frame!r} and its goal has {aim.rows} conditions: there are "
                 "infinitely many configurations. Name those to move, joints=[...]; kt.inverse_kinematics finds one"
             )
-        own = make(robot.model, backend=robot.backend, cpu=robot.cpu)  # which the other can do without
+        own = make(robot.model, backend=robot.backend, cpu=robot.cpu)  # which the other kernel does not need
         known[key] = _Arm(own, aim, tuple(sorted(moved)))
     return known[key]
 
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Configurations of poses that differ, (N, k, nq), NaN behind the last, and how often each was met, (N, k)."""
+    """Distinct configurations per pose, (N, k, nq), NaN after the last, and how often each was reached, (N, k)."""
 
     arm: _Arm
     q: Array
@@ -239,11 +238,11 @@ class _Kinds:
 
     @property
     def count(self) -> Array:
-        """How many there are, (N,)."""
+        """Number of configurations per pose, (N,)."""
         return np.asarray(np.isfinite(self.q).all(axis=-1).sum(axis=-1))
 
     def joined(self, new: Array, good: Array, counts: bool) -> _Kinds:
-        """Return these and then those of others (N, S, nq) that are new; met as often as ``counts`` says."""
+        """Return these followed by the new ones among others (N, S, nq), reached as often as ``counts`` says."""
         before = self.q.shape[1]
         every = np.concatenate([self.q, new], axis=1)
         known = np.concatenate([np.isfinite(self.q).all(axis=-1), good], axis=1)
@@ -256,13 +255,13 @@ class _Kinds:
         return _Kinds(self.arm, q, met)
 
     def filled(self, width: int) -> _Kinds:
-        """Return the same with so many columns."""
+        """Return the same padded to ``width`` columns."""
         more = width - self.q.shape[1]
         q = np.pad(self.q, ((0, 0), (0, more), (0, 0)), constant_values=np.nan)
         return _Kinds(self.arm, q, np.pad(self.met, ((0, 0), (0, more))))
 
     def within_limits(self, in_place: bool) -> _Kinds:
-        """Return those of them that are within limits, at the same places or one behind the other."""
+        """Return the configurations within limits, at the same indices or moved together."""
         kept = self.arm.limits.hold(self.q)
         q, met = np.where(kept[..., None], self.q, np.nan), np.where(kept, self.met, 0)
         if in_place:
@@ -272,16 +271,16 @@ class _Kinds:
 
 
 class _Ends(NamedTuple):
-    """Where guesses lead to."""
+    """The results of searches from guesses."""
 
     q: Array
     """(N, S, nq)."""
     good: Array
-    """Which arrive, (N, S), but for singular ones."""
+    """Which guesses arrive, (N, S), except singular ones."""
     singular: Array
-    """Poses at which some are singular, (N,)."""
+    """Poses at which some results are singular, (N,)."""
     stuck: Array
-    """Poses beside which most come to a stop, (N,)."""
+    """Poses near which most guesses get stuck, (N,)."""
 
 
 @dataclass(frozen=True)
@@ -290,11 +289,11 @@ class _ArmSearch:
 
     arm: _Arm
     starts: list[Array]
-    """Of each round, (S, nq)."""
+    """Starts of each round, (S, nq)."""
     threads: int
 
     def found(self, goals: Array, formulas: InverseGeometry | None) -> tuple[_Kinds, Array, Array, Array, Array]:
-        """Return what differs, and (N,): starts taken, how many arrived, no others by formulas, singular for some."""
+        """Return distinct solutions and, per pose, starts, arrivals, completeness by formulas and singularity, (N,)."""
         parts, several = [], max(1, AT_ONCE // max(len(self.starts[0]), 1))
         for first in range(0, max(len(goals), 1), several):
             parts.append(self._found(goals[first : first + several], formulas))
@@ -330,7 +329,7 @@ class _ArmSearch:
         return kinds, taken, closed, sure, singular
 
     def _reached(self, guesses: Array, goals: Array, patient: bool = False) -> _Ends:
-        """Return where guesses (N, S, nq) lead to."""
+        """Return the results of searches from guesses (N, S, nq)."""
         every, flat = np.repeat(goals, guesses.shape[1], axis=0), guesses.reshape(-1, guesses.shape[-1])
         if patient:
             flat = self.arm.patient.search(flat, every, most=PATIENCE, threads=self.threads).q
@@ -355,7 +354,7 @@ class _ArmSearch:
 
 
 def _along(arm: _Arm, kinds: _Kinds, goals: Array, threads: int) -> _Kinds:
-    """Return the same configurations of a path (T, k, nq) with each branch in a column of its own."""
+    """Return the same configurations of a path (T, k, nq) with each branch in its own column."""
     count, width, nq = kinds.q.shape
     follows = _followed(arm, kinds.q, goals, threads)
     both = np.concatenate([follows, kinds.q[1:]], axis=1)
@@ -372,14 +371,14 @@ def _along(arm: _Arm, kinds: _Kinds, goals: Array, threads: int) -> _Kinds:
     q, met = np.full((count, branches, nq), np.nan), np.zeros((count, branches), dtype=int)
     rows, own = np.nonzero(columns >= 0)
     q[rows, columns[rows, own]], met[rows, columns[rows, own]] = kinds.q[rows, own], kinds.met[rows, own]
-    for t in range(1, count):  # hinges go on beyond pi
+    for t in range(1, count):  # hinges continue beyond pi
         turns = np.round((q[t - 1][:, arm.hinges] - q[t][:, arm.hinges]) / (2.0 * np.pi))
         q[t][:, arm.hinges] += 2.0 * np.pi * np.where(np.isfinite(turns), turns, 0.0)
     return _Kinds(arm, q, met)
 
 
 def _followed(arm: _Arm, q: Array, goals: Array, threads: int) -> Array:
-    """Return where configurations (T, k, nq) are led to from each goal to the next, (T - 1, k, nq); NaN if nowhere."""
+    """Return where configurations (T, k, nq) lead from each goal to the next, (T - 1, k, nq); NaN if nowhere."""
     count, width = len(q) - 1, q.shape[1]
     here, kernel = q[:-1].reshape(-1, q.shape[-1]), arm.kernel
     held = arm.robot.nv - len(arm.columns)

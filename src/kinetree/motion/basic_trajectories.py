@@ -23,12 +23,12 @@ from .trajectory import Motion, Trajectory, alike, seconds, vector
 
 @dataclass(frozen=True, eq=False)
 class Timed(Trajectory):
-    """Base of trajectories with a beginning and a duration, which is a field of those below.
+    """Base of trajectories with a beginning and a duration, which is a field of the subclasses.
 
     Parameters
     ----------
     begin : float
-        When it starts.
+        Time at which it starts.
     """
 
     begin: float = field(default=0.0, kw_only=True)
@@ -41,12 +41,12 @@ class Timed(Trajectory):
 
     @property
     def start(self) -> float:
-        """When it starts."""
+        """Time at which it starts."""
         return self.begin
 
     @property
     def end(self) -> float:
-        """When it arrives."""
+        """Time at which it arrives."""
         return self.begin + self.duration
 
 
@@ -95,9 +95,9 @@ class Move(Timed):
     q0, q1 : array_like, shape (n,)
         May have batch axes in front: one move for each.
     duration : float
-        In seconds.
+        Duration in seconds.
     begin : float
-        When it starts.
+        Time at which it starts.
     """
 
     q0: ArrayLike
@@ -387,7 +387,7 @@ class Constant(Trajectory):
 
     @property
     def end(self) -> float:
-        """When it ends."""
+        """Time at which it ends."""
         return self.duration
 
     def position(self, t: Scalar) -> list[Scalar]:

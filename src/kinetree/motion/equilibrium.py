@@ -1,10 +1,10 @@
 """Static equilibrium: where a robot comes to rest under weight, springs and given forces, with some joints held.
 
 At rest, the forces of weight and springs vanish along the free motions: B^T h(q) = B^T tau, where B is a basis of the
-motions that loops, held joints and stops allow.  Near the solution it is found by Newton's method, elsewhere like the
-motion of a body in honey: by steps of (S + mu M) y = -r, with the stiffness S along B, the mass M and the residual r,
-as long as forces do work on them.  A joint that reaches the end of its range stays there until everything is at rest;
-if the stop would then have to pull, the joint is released.
+motions that loops, held joints and stops allow.  The solution is found by Newton's method near it, and elsewhere by
+heavily damped motion, like that of a body in honey: steps of (S + mu M) y = -r, with the stiffness S along B, the mass
+M and the residual r, as long as forces do work on them.  A joint that reaches the end of its range stays there until
+everything is at rest; if the stop would then have to pull, the joint is released.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Equilibrium:
     motions : ndarray (nv, m)
         The free motions: those that loops, held joints and stops allow.
     stable : bool
-        Whether no force drives it further away after a small displacement; neutral motions, such as a rod that spins
-        between two balls or a balanced lamp, count as stable.
+        Whether forces do not drive the robot further away after a small displacement; neutral motions, such as a rod
+        that spins between two balls or a balanced lamp, count as stable.
     """
 
     q: Array
@@ -135,8 +135,7 @@ def equilibrium(
     wrenches
         Loads, as for inverse dynamics.
     forces : force element, function or sequence of them
-        What else acts, as in :func:`kinetree.simulate`: springs between points, pushes, fields, functions ``f(t, q,
-        v)``.
+        Other forces, as in :func:`kinetree.simulate`: springs between points, pushes, fields, functions ``f(t, q, v)``.
     time : float
         Time at which to evaluate forces that change with time.
     limits : bool
@@ -182,7 +181,7 @@ def equilibrium(
             wrenches=wrenches,
         )[1]  # fmt: skip
         own[rows] = (whole - acting)[rows]
-    except SingularError:  # of bodies without mass; at rest nothing depends on it
+    except SingularError:  # for bodies without mass; at rest nothing depends on it
         own[rows] = settling.carried(q)[rows]
     stops = {robot.v_names[row]: float(from_stops[row]) for row in settling.stops}
     about: RestMatrices | str

@@ -1,8 +1,8 @@
 """Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
 
-A step is that of closing loops (:mod:`kinetree.algorithms.closing`), with goals, within limits, and with the damping of
-Levenberg and Marquardt.  All poses of a batch are stepped together, some steps per call of the machine code; poses that
-are reached leave the batch, the others start again from elsewhere.  The result for a pose does not depend on the
+A step is that of closing loops (:mod:`kinetree.algorithms.closing`), with goals, within limits, and with
+Levenberg-Marquardt damping.  All poses of a batch are stepped together, some steps per call of the machine code; poses
+that are reached leave the batch, the others start again from elsewhere.  The result for a pose does not depend on the
 others, since the additional starts are the same for all.
 """
 
@@ -117,7 +117,7 @@ def inverse_kinematics(
     Parameters
     ----------
     robot : Robot
-        Loops are closed where the goal is reached; :meth:`kinetree.Mechanism.platform` offers more for parallel
+        Solutions for robots with loops are closed; :meth:`kinetree.Mechanism.platform` offers more for parallel
         manipulators: paths, assemblies, singularities.
     frame : str or sequence of str
         One body or frame, or several at once.
@@ -140,7 +140,7 @@ def inverse_kinematics(
         Number of starts in all; those after the guess are random within the limits.  If none of them reaches the goal,
         the nearest configuration found is improved as far as possible, with as many steps again.
     rng : Generator or int
-        For the random starts, which are the same for all poses: the same seed gives the same answer for a pose,
+        Source of the random starts, which are the same for all poses: the same seed gives the same answer for a pose,
         whatever else is in the batch.
     must_reach : bool
         Whether to raise an error if a pose is not reached; otherwise check ``reached``.
@@ -247,7 +247,7 @@ class GoalSteps:
 
 
 _KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], GoalSteps]] = weakref.WeakKeyDictionary()
-"""Steps of existing robots: a controller asks for the same ones again and again."""
+"""Steps of existing robots, since a controller needs the same ones again and again."""
 
 
 def goal_steps(robot: Robot, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> GoalSteps:

@@ -21,8 +21,7 @@ MOST_DIVISIONS = 4_000_000
 """The most divisions of the scale that locates a time in a table approximately."""
 
 BLUR = 0.05
-"""How far outside of a division, in divisions, a time may be that is taken to be in it, by rounding in single
-precision, for tables short enough that it can distinguish their rows."""
+"""How far outside its division, in divisions, single-precision rounding may put a time, in tables of few rows."""
 
 
 ROUNDED = 4.0 * float(np.finfo(float).eps)

@@ -103,7 +103,7 @@ def spline(
     times : array_like, shape (K,)
     points : array_like, shape (K, n)
     ends : {"rest", "natural", "not-a-knot", "periodic"}
-        At rest (zero velocity; for degree 5 also zero acceleration), without curvature, without a
+        Conditions at the ends: at rest (zero velocity; for degree 5 also zero acceleration), without curvature, no
         condition, or continuing from the last point as at the first.
     degree : {3, 5}
         Continuous acceleration, or continuous fourth derivative.
@@ -145,8 +145,7 @@ def spline(
 
 
 LEAST_SHARE = 0.01
-"""Least share of its own duration that an interval keeps: changes of times may overshoot until nothing is left of
-one."""
+"""Least fraction of its duration that an interval keeps, since changes of times may overshoot until nothing is left."""
 
 ROUNDS = 40
 """How often the times between points are adjusted."""
@@ -158,15 +157,15 @@ def through(
 ) -> Piecewise:  # fmt: skip
     """Return a smooth curve through points, with times such that no joint exceeds its speed and acceleration.
 
-    The curve is that of :func:`spline`.  Times between points start with what each distance takes, and are adjusted
-    until the limits are reached in as many intervals as possible; in at least one they are reached exactly.
+    The curve is that of :func:`spline`.  Times between points start with the time that each distance takes, and are
+    adjusted until the limits are reached in as many intervals as possible; in at least one they are reached exactly.
 
     Parameters
     ----------
     points : array_like, shape (K, n)
         Via points, including the first and the last.
     speed, acceleration : float or array_like, shape (n,)
-        Largest ones, of all joints or of each.
+        Largest allowed values, for all joints or for each.
     ends, degree, hold
         As in :func:`spline`.
 

@@ -2,8 +2,8 @@
 
 The path is traced from its beginning: velocities are the smallest that move the tool as the path says, v = J^+ x',
 positions are integrated by them and brought back onto the path by Newton's method, and accelerations are the derivative
-of the velocities, a = J^+ (x'' - J' v) + (1 - J^+ J) J'^T J^+^T v.  At numbers the motion is computed when it is asked
-for; machine code looks up polynomials through samples, as many as it takes for the tool to stay on its path.
+of the velocities, a = J^+ (x'' - J' v) + (1 - J^+ J) J'^T J^+^T v.  For numbers the motion is computed on demand;
+machine code looks up polynomials through as many samples as it takes for the tool to stay on its path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEWEST, MOST = 16, 4096
 """Samples of each smooth part of a path: as many as needed."""
 
 ON_PATH = 1e-11
-"""How far off its path the tool may be between samples, in meters and radians."""
+"""How far from its path the tool may be between samples, in meters and radians."""
 
 DRIFT = 1e-9
 """How much positions of a redundant robot may change, in meters and radians, when there are twice as many samples."""
@@ -47,7 +47,7 @@ SHORTEST = 1e-6
 """The shortest step, as a fraction of the usual one, before a path is said to lead out of reach."""
 
 NEAR = 0.05
-"""How far, in meters and radians, a sample may be from where integration leads: beyond might be another branch."""
+"""How far, in meters and radians, a sample may be from where integration leads; farther may be another branch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class ToolMotion(Trajectory):
     frame : str
         Body or frame that follows.
     path : Trajectory
-        Of a point, x, y, z in the world, or of a pose: :class:`Line`, :class:`Arc`, :class:`Turn`, several of them
-        joined, or any other with three coordinates.
+        The path of a point, x, y, z in the world, or of a pose: a :class:`Line`, :class:`Arc` or :class:`Turn`, several
+        of them joined, or any other trajectory with three coordinates.
     q_guess : array_like, shape (nq,), optional
-        Where the search for the first configuration begins: it decides the branch, such as elbow up or down.
+        Where the search for the first configuration begins, which decides the branch, such as elbow up or down.
     joints : sequence of str, optional
         Joints that may move; all by default.  If they are more than the path needs, velocities are the smallest
         that follow it.
@@ -158,7 +158,7 @@ class ToolMotion(Trajectory):
             v[known], a[known] = self._rates(flat[known], q[known])
         return tuple(x.reshape(*times.shape, -1) for x in (q, v, a))
 
-    # ---------------------------------------------------------------- what the path asks for
+    # ---------------------------------------------------------------- what the path requires
 
     @cached_property
     def _moving(self) -> Array:
@@ -272,7 +272,7 @@ class ToolMotion(Trajectory):
     def _part(self, begin: float, end: float, first: Array) -> tuple[Array, Array, Array]:
         """Return the samples' times of a smooth part, where it ends, and its polynomials."""
         count, before, off = FEWEST, first[None], np.inf
-        inside = 16.0 * np.finfo(float).eps * max(abs(begin), abs(end), 1.0)  # what holds within, up to the ends
+        inside = 16.0 * np.finfo(float).eps * max(abs(begin), abs(end), 1.0)  # values inside, up to the ends
         while count <= MOST:
             times = np.linspace(begin, end, count + 1)
             asked = np.clip(times, begin + inside, end - inside)
@@ -311,7 +311,7 @@ class ToolMotion(Trajectory):
         return np.stack(found)
 
     def _step(self, t: float, h: float, q: Array) -> Array | None:
-        """Integrate velocities by Runge and Kutta, and bring the result onto the path; None if that is far."""
+        """Integrate velocities by a Runge-Kutta step, and bring the result onto the path; None if it is far away."""
         robot, half = self.robot, t + 0.5 * h
         one = self._velocity(t, q)
         two = self._velocity(half, robot.integrate(q, 0.5 * h * one))
@@ -322,7 +322,7 @@ class ToolMotion(Trajectory):
         return arrived if off < ON_PATH and np.abs(robot.difference(led, arrived)).max() < NEAR else None
 
     def _refuse_beyond(self, t: float, h: float, q: Array) -> None:
-        """Refuse a path if even shorter and shorter steps do not lead over the next one."""
+        """Refuse a path that even ever shorter steps cannot follow any further."""
         end, shortest = t + h, SHORTEST * h
         while t < end - shortest:
             h = min(h, end - t)

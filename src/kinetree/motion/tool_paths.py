@@ -27,36 +27,36 @@ STRAIGHT = 1e-18
 
 
 class Shape(NamedTuple):
-    """Where a path goes: o + s d + cos(angle s) x + sin(angle s) y, for s from 0 to 1, with a turn about one axis."""
+    """The shape of a path: o + s d + cos(angle s) x + sin(angle s) y, for s from 0 to 1, with a turn about one axis."""
 
     length: float
-    """In meters; of a turn, in radians."""
+    """Length in meters; for a turn, in radians."""
     origin: Array
     along: Array
     arm: Array
     ahead: Array
     angle: float
     rotation: tuple[Array, Array] | None
-    """The quaternion at the beginning, and the rotation vector from there in the tool's own axes; None of a point."""
+    """The quaternion at the beginning and the rotation vector from there, in the tool's own axes; None for a point."""
 
 
 @dataclass(frozen=True, eq=False)
 class ToolPath(Timed):
     """Base of :class:`Line`, :class:`Arc` and :class:`Turn`: where they go, and how fast.
 
-    Of points, the coordinates are x, y, z in the world.  Of poses, they are those of a :class:`~kinetree.Free` joint:
-    the quaternion x, y, z, w and the position, with velocities in the tool's own axes; :func:`poses` returns
-    matrices and velocities along world axes.
+    For points, the coordinates are x, y, z in the world.  For poses, they are those of a :class:`~kinetree.Free` joint:
+    the quaternion x, y, z, w and the position, with velocities in the tool's own axes; :func:`poses` returns matrices
+    and velocities along world axes.
 
     Parameters
     ----------
     speed : float, optional
-        Along the path: in m/s, or in rad/s of a :class:`Turn`.  Without an acceleration it is constant from
+        Speed along the path in m/s, or in rad/s for a :class:`Turn`.  Without an acceleration it is constant from
         beginning to end.
     acceleration : float, optional
-        With it, the path begins and ends at rest: constant acceleration, constant speed, constant deceleration.
+        If given, the path begins and ends at rest: constant acceleration, constant speed, constant deceleration.
     duration : float, optional
-        In seconds, instead of a speed: from rest to rest by the ``profile``.
+        Duration in seconds, instead of a speed: from rest to rest with the ``profile``.
     profile : {"quintic", "cycloid", "cubic", "trapezoid"}
     """
 
@@ -92,17 +92,17 @@ class ToolPath(Timed):
         return OptionError(f"a {name} needs a speed, perhaps with an acceleration, or else a duration")
 
     def _shape(self) -> Shape:
-        """Return where the path goes."""
+        """Return the shape of the path."""
         raise NotImplementedError
 
     @property
     def n(self) -> int:
-        """Number of degrees of freedom: 3 of a point, 6 of a pose."""
+        """Number of degrees of freedom: 3 for a point, 6 for a pose."""
         return 3 if self.shape.rotation is None else 6
 
     @property
     def nq(self) -> int:
-        """Number of position coordinates: 3 of a point, 7 of a pose."""
+        """Number of position coordinates: 3 for a point, 7 for a pose."""
         return 3 if self.shape.rotation is None else 7
 
     def is_batched(self) -> bool:
@@ -200,7 +200,7 @@ class Arc(ToolPath):
 
 @dataclass(frozen=True, eq=False)
 class Turn(ToolPath):
-    """A turn about an axis: of a pose on the spot or, with a ``center``, of a pose or point about that.
+    """A turn about an axis: of a pose in place or, with a ``center``, of a pose or point about it.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Turn(ToolPath):
     axis : array_like, shape (3,)
         Direction in the world, of any length.
     angle : float
-        In radians; 2 pi is a whole circle, and negative angles go the other way round.  ``speed`` and
+        Angle in radians; 2 pi is a whole circle, and negative angles turn the other way.  ``speed`` and
         ``acceleration`` are in rad/s and rad/s^2.
     center : array_like, shape (3,), optional
         A point on the axis; by default the position of the pose.
@@ -249,7 +249,7 @@ def _place(given: Any, name: str) -> Array:
 
 
 def _turned(given: Any) -> Array | None:
-    """Return the rotation matrix of a pose; None of a point."""
+    """Return the rotation matrix of a pose; None for a point."""
     if np.ndim(given) == 1:
         return None
     matrix = np.asarray(given, dtype=float)[:3, :3]
@@ -276,14 +276,15 @@ def poses(path: Trajectory, t: ArrayLike) -> tuple[Array, Array, Array]:
     Parameters
     ----------
     path : Trajectory
-        One of poses, such as a :class:`Line` between them, or several joined.
+        A trajectory of poses, such as a :class:`Line` between them, or several joined.
     t : array_like, shape (...)
 
     Returns
     -------
     tuple of ndarray, shapes (..., 4, 4), (..., 6), (..., 6)
-        Angular parts first, along world axes, of the tool's origin, as ``robot.velocity(q, v, frame, "aligned")`` and
-        ``robot.acceleration(q, v, a, frame, "aligned", classical=True)`` give them.
+        Poses, velocities and accelerations of the tool's origin along world axes, angular parts first, as
+        ``robot.velocity(q, v, frame, "aligned")`` and ``robot.acceleration(q, v, a, frame, "aligned", classical=True)``
+        give them.
     """
     if (path.nq, path.n) != (7, 6):
         raise ShapeError(f"this path has {path.nq} coordinates, not a pose: path(t) gives them with their rates")

@@ -1,8 +1,8 @@
 """Motions over time, with exact first and second derivatives.
 
 Each trajectory is one formula for the position, written over any scalar; velocity and
-acceleration come from running it on :class:`~kinetree.spatial.taylor.Jet`.  So the same
-text serves one time, an array of times, and machine code.
+acceleration come from running it on :class:`~kinetree.spatial.taylor.Jet`.  The same code therefore serves one time, an
+array of times, and machine code.
 
 Examples
 --------

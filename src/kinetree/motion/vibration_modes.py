@@ -25,7 +25,7 @@ SYMMETRIC = 1e-7
 """Stiffnesses are symmetric, as for forces with a potential, up to an asymmetry of this fraction of the largest."""
 
 NAMED = 4
-"""How many joints of a shape are printed."""
+"""The most joints of a shape that are printed."""
 
 
 @dataclass(frozen=True, eq=False)

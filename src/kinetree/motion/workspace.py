@@ -46,7 +46,7 @@ LEEWAY = 1e-9
 """Tolerance of limits, in radians or meters."""
 
 TRIES = 2
-"""From how many fronts a point that was not reached is tried."""
+"""How many fronts try to reach a point that was not reached."""
 
 STARTS = 10
 """Number of starts for each point of an arm."""

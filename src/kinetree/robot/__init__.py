@@ -1,4 +1,4 @@
-"""What a user holds: a robot, with or without closed loops."""
+"""The classes that users work with: a robot, with or without closed loops."""
 
 from ..lazy_names import LazyNames
 from .builder import Builder as Builder

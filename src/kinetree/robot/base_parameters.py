@@ -1,4 +1,4 @@
-"""Which of a robot's parameters act together: base parameters, and the regrouped robot."""
+"""Base parameters: which of a robot's parameters act together, and the regrouped robot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..parameters.find_base import Assembled
 
 GEOMETRY_AS_IT_IS = 1e-12
-"""Tolerance that only removes what cos(pi/2) leaves."""
+"""Tolerance that removes only rounding such as that of cos(pi/2)."""
 
 
 class BaseParameterMethods(Parametrized):
@@ -41,21 +41,21 @@ class BaseParameterMethods(Parametrized):
         ----------
         method : {"auto", "rules", "null_space", "qr"}
             ``"rules"``: those of Khalil, for hinges, slides and parallelograms.  ``"null_space"``: joint by joint, for
-            every kind of joint, numerically for what followers and loops add.  ``"qr"``: only numerically, from
-            torques of random states.  ``"auto"`` (default) propagates null spaces and says whether the rules agree.
+            every kind of joint, with numerical parts for followers and loops.  ``"qr"``: purely numerical, from torques
+            of random states.  ``"auto"`` (default) propagates null spaces and says whether the rules agree.
         friction : bool
-            Whether to group damping, Coulomb friction and offsets, too; in a tree each is usually a base parameter of
-            its own.
+            Whether to group damping, Coulomb friction and offsets, too; in a tree each is usually a separate base
+            parameter.
         tolerance : float
             Angles (rad) and distances (in lengths of the robot) below this count as zero, since files have 1.5708 for
             a right angle.  The result says if that changed something.
         q_guess : array_like, shape (nq,) or (n, nq), optional
-            For a mechanism with closed loops, a configuration close to a closed one in the desired assembly mode; of
-            several the least singular is used.
+            For a mechanism with closed loops, a configuration close to a closed one in the desired assembly mode; if
+            several are given, the least singular one is used.
         symbols : Parametric, optional
             From :func:`kinetree.symbolic.with_parameters`: the robot with symbols for some of its dimensions.
-            Coefficients are then expressions in these, found by the rules; also if the robot itself has symbols
-            without a value.
+            Coefficients are then expressions in these symbols, found by the rules.  The same holds if the robot itself
+            has symbols without a value.
         in_between : {"refuse", "ignore"}
             What to do with effects, found numerically, that are too large for rounding and too small to count, between
             1e-12 and 1e-6 of the largest.  ``"ignore"`` neglects them; groups then reproduce torques to about that.
@@ -94,7 +94,7 @@ class BaseParameterMethods(Parametrized):
         )  # fmt: skip
 
     def _assembly(self, model: Model, q_guess: ArrayLike | None) -> Assembled | None:
-        """Return how a mechanism is assembled: as near a given configuration, or with parallelograms if possible."""
+        """Return an assembled configuration of a mechanism: near a given one, or with parallelograms if possible."""
         if self.loops is None:
             if q_guess is not None:
                 raise OptionError(

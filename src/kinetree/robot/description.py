@@ -1,4 +1,4 @@
-"""What a robot is: sizes, names, limits, bodies, joints and frames."""
+"""The description of a robot: sizes, names, limits, bodies, joints and frames."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Description(ExplainsArguments):
     def q_names(self) -> list[str]:
         """One name per entry of ``q``.
 
-        It is the joint's name; followed by a number if the joint has several, ``"wrist[0]"``, or by a word if these are
-        a quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
+        It is the joint's name, followed by a number if the joint has several coordinates, ``"wrist[0]"``, or by a word
+        if these are a quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
         """
         return list(self.model.q_names)
 
@@ -227,15 +227,15 @@ class Description(ExplainsArguments):
     def dh_table(self, convention: str | None = None) -> DHTable:
         """Return a Denavit-Hartenberg table: the one that the robot was made from, or one that describes it.
 
-        Printed, it has angles in degrees; :func:`kinetree.from_dh` makes the robot from it again.  If the robot was not
+        The table prints angles in degrees; :func:`kinetree.from_dh` rebuilds the robot from it.  If the robot was not
         made from a table, z is along the axis of each joint and x along the normal to the next one, and masses are in
         these frames.
 
         Parameters
         ----------
         convention : {"modified", "standard", "khalil"}, optional
-            By default that of its own table; otherwise modified, or Khalil's six parameters per frame if branches,
-            loops or the place of the base need them.
+            By default that of the robot's own table; without one, modified, or Khalil's six parameters per frame if
+            branches, loops or the placement of the base need them.
 
         Examples
         --------

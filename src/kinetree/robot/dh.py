@@ -36,7 +36,7 @@ def from_dh(
         (``alp``, ``th``, ``b``, ``bt``, ``m``, ...), of the Robotics Toolbox (``sigma``, ``offset``, ``qlim``, ``m``,
         ``r``, ``I``, ``Jm``, ``G``, ``B``, ``Tc``) or of MATLAB (``Mass``, ``CenterOfMass``, ``Inertia``); or the table
         is numbers, see ``columns``; or a mapping with a sequence for each column, as in ReDySim's ``inputs.m``.
-        The result of :meth:`kinetree.Robot.dh_table` knows its convention, units and base.
+        The result of :meth:`kinetree.Robot.dh_table` includes its convention, units and base.
     convention : {"modified", "standard", "khalil"}
         Pose of a row's frame in its parent's:
         ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` for modified,

@@ -1,4 +1,4 @@
-"""What forces do to a robot: inverse and forward dynamics, matrices, derivatives, energy.
+"""Dynamics of a robot: inverse and forward dynamics, matrices, derivatives, energy.
 
 Each method is one call into an algorithm.
 """
@@ -211,7 +211,7 @@ class Dynamics(Kinematics):
     def gravity_force(
         self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Return joint forces that hold a tree still, against gravity and springs: the slope of potential energy.
+        """Return joint forces that hold a tree still against gravity and springs: the gradient of potential energy.
 
         For a mechanism these are the forces at all joints of its open tree; the motor forces that hold it still are
         ``inverse_dynamics(q, v, a)`` with v and a zero.
@@ -315,7 +315,7 @@ class Dynamics(Kinematics):
         ----------
         q, v : array_like
             With closed loops, a closed state.
-            a : mapping of joint name to acceleration
+        a : mapping of joint name to acceleration
             Accelerations of joints with prescribed motion; with closed loops at most as many as there are freedoms,
             and none that follows from the others.
         tau : mapping of joint name to force
@@ -354,7 +354,7 @@ class Dynamics(Kinematics):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False, weights:
         ArrayLike | None = None, tolerance: float | None = None, out: Any = None, threads: int = 1,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return how the joint forces of a motion change with q, v and a.
+        """Return the derivatives of a motion's joint forces with respect to q, v and a.
 
         If q is not a vector space (quaternions), the derivative with respect to q is
         along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
@@ -404,7 +404,7 @@ class Dynamics(Kinematics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
         tolerance: float | None = None, out: Any = None, threads: int = 1,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return how the accelerations that joint forces cause change with q, v and tau.
+        """Return the derivatives of the accelerations that joint forces cause, with respect to q, v and tau.
 
         See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for the meaning of the derivative
         with respect to q.
@@ -413,7 +413,7 @@ class Dynamics(Kinematics):
         -------
         da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
             The last one is :meth:`inverse_mass_matrix`.  With closed loops the first two are (..., nv, freedoms):
-            derivatives of all accelerations by the independent positions and velocities.
+            derivatives of all accelerations with respect to the independent positions and velocities.
         """
         if self.loops is not None:
             derive = self.loops.derivatives.of_forward_dynamics
@@ -470,7 +470,7 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it.
 
-        With closed loops it has the accelerations per unit of each joint force while the loops stay closed, and is
+        With closed loops it contains the accelerations per unit of each joint force while the loops stay closed, and is
         singular.
         """
         if self.loops is not None:

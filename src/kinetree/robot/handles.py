@@ -60,7 +60,7 @@ class HandleMethods(Dynamics):
         self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False,
         method: str = "factors",
     ) -> Array:  # fmt: skip
-        """Return the inertia felt at one or several frames together.
+        """Return the operational-space inertia at one frame or several frames together.
 
         Parameters
         ----------
@@ -70,9 +70,9 @@ class HandleMethods(Dynamics):
         inverse : bool
             Whether to return ``J M^-1 J^T``, which exists even if its inverse does not.
         method : {"factors", "handles"}
-            By Jacobians and the factors of the mass matrix, or by propagating accelerations of an articulated body
-            from joint to joint (Featherstone section 9.5), with fewer operations on long chains.  With followers it is
-            always by factors.
+            Use Jacobians and the factors of the mass matrix, or propagate accelerations of an articulated body from
+            joint to joint (Featherstone section 9.5), which takes fewer operations on long chains.  Robots with
+            followers always use factors.
 
         Returns
         -------
@@ -110,10 +110,10 @@ class HandleMethods(Dynamics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frames: str | Sequence[str], wrenches: Wrenches = None, *,
         axes: str = "body",
     ) -> HandleResponse:  # fmt: skip
-        """Return how frames accelerate under forces on them: the robot is an articulated body with these handles.
+        """Return the response of frames to forces on them: the robot is an articulated body with these handles.
 
-        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  Whatever
-        is attached to the handles (a load, a second robot, the ground) needs to know nothing else about the robot.
+        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  Nothing
+        else about the robot matters for what is attached to the handles: a load, a second robot, the ground.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class HandleMethods(Dynamics):
         return found
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
-        none = not isinstance(frames, str) and len(frames) == 0 and self.loops is None  # its matrix has no rows
+        none = not isinstance(frames, str) and len(frames) == 0 and self.loops is None  # the joint's matrix has no rows
         return () if none else check_frames(self.model, frames)
 
 

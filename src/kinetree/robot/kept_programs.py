@@ -1,9 +1,9 @@
 """Programs kept for robots: a setup that differs from an earlier one only in numbers is not traced again.
 
-A law becomes machine code once.  Whether another setup can use it depends on what it was made from: the robot, and
-everything that acts on it by kind and content, except for parameters, which machine code gets as inputs.  A user's
-function may return something else tomorrow although it is the same object, so nothing that holds one ever counts as
-equal: it is traced again.
+A law becomes machine code once.  Another setup can use that code if it has the same robot, and if everything that acts
+on the robot is of the same kind with the same content, except for parameters, which machine code gets as inputs.  A
+user's function may return something else later although it is the same object, so setups with such functions never
+count as equal: they are traced again.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..model.tree import Model
 from .robot import Robot
 
 MOST_SET_UPS = 16
-"""Set-ups whose programs are kept, those used last: each has some hundred kilobytes to some megabytes of code."""
+"""The most setups whose programs are kept, those used last: each has 100 kB to a few MB of code."""
 
 MOST_ANSWERS = 256
-"""The most starts that are remembered to be valid."""
+"""The most starts that are remembered as valid."""
 
 
 def programs_of(robot: Robot, elements: Sequence[ActingElement], *others: Any) -> dict[Any, Any]:
     """Return the dictionary that keeps the programs of a robot, what acts on it, and everything else they depend on.
 
-    It is a new one if anything may change unnoticed.  Several threads may share a dictionary: if two of them make a
-    program at the same time, both get the same one.
+    The dictionary is a new one if anything may change unnoticed.  Several threads may share a dictionary: if two of
+    them make a program at the same time, both get the same one.
     """
     try:
         return kept_place(*_key(robot, ([without_numbers(element, robot.model) for element in elements], others)))
@@ -50,7 +50,7 @@ def kept_place(*key: Any) -> dict[Any, Any]:
 
 
 def answers_of(robot: Robot, *parts: Any) -> dict[Any, Any]:
-    """Return the dictionary of answers that depend on all of these, numbers included; a new one if any may change."""
+    """Return the dictionary of answers that depend on all arguments, including numbers; a new one if any may change."""
     try:
         return _answers(*_key(robot, parts))
     except Exception:  # as above
@@ -66,7 +66,7 @@ class StandIn:
     """A number that is not known yet, in place of a parameter."""
 
     scalar_functions = None
-    """What scalars that are no numbers have; there is nothing that can be computed with this one."""
+    """An attribute that scalars other than numbers have; nothing can be computed with this one."""
 
     def __init__(self, name: str, place: int) -> None:
         self.name, self.place = name, place
@@ -91,7 +91,7 @@ class _Content(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
-        self.fast = True  # equal objects are written alike, whether they are one or several
+        self.fast = True  # equal objects are written alike, whether identical or not
         self.models: list[Robot | Model] = []
         """The robots and models that controllers compute with, which are compared as they are."""
 

@@ -1,4 +1,4 @@
-"""How a robot moves: configurations, poses, velocities, Jacobians, momentum.
+"""Kinematics of a robot: configurations, poses, velocities, Jacobians, momentum.
 
 Each method is one call into an algorithm.
 """
@@ -158,7 +158,8 @@ class Kinematics(Description):
     ) -> Array:
         """Return the world coordinates of a point given in a frame's coordinates, shape (..., 3).
 
-        ``parameters``, here and for velocities and accelerations, are as in :meth:`pose`: dimensions of many designs.
+        ``parameters``, here and for velocities and accelerations, are as in :meth:`pose`, for instance dimensions of
+        many designs.
         """
         return self._point(q, frame, point, parameters)[0]
 

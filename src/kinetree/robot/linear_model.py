@@ -54,7 +54,7 @@ class LinearModel(ExplainsArguments):
 
     def discrete(self, step: float) -> LinearModel:
         """Return this model in discrete time with zero-order hold of joint forces: exp of [A B; 0 0]."""
-        from scipy.linalg import expm  # takes a tenth of a second, which most programs do not need
+        from scipy.linalg import expm  # importing takes a tenth of a second, and most programs do not need it
 
         step, (n, m) = real_number(step, "step", unit="seconds"), self.B.shape[-2:]
         whole = np.zeros((*self.A.shape[:-2], n + m + 1, n + m + 1))
@@ -71,7 +71,7 @@ Acts = Callable[[list[Any], list[Any]], Sequence[Any]]
 
 
 class ForceSlopes:
-    """Joint forces that depend on a state, and their derivatives by velocities and positions, by dual numbers.
+    """Joint forces that depend on a state, and their derivatives by dual numbers.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ForceSlopes:
                 self.by_q = np.swapaxes(pack(columns, batch), -1, -2)
 
     def with_others(self, others: ForceSlopes) -> ForceSlopes:
-        """Return the sum of both."""
+        """Return the sum of these forces and others."""
         both = copy(self)
         both.force, both.by_v = self.force + others.force, self.by_v + others.by_v
         both.by_q = self.by_q + others.by_q
@@ -157,7 +157,7 @@ def checked_elements(forces: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class MotionSlopes:
-    """Derivatives of accelerations by the state, along the possible motions.
+    """Derivatives of accelerations with respect to the state, along the possible motions.
 
     Attributes
     ----------
@@ -167,9 +167,9 @@ class MotionSlopes:
     basis : ndarray (..., nv, n)
         G of v = G v_independent.
     swept : ndarray (..., nv, n)
-        Derivative of v by independent positions, with constant independent velocities.
+        Derivative of v with respect to independent positions, at constant independent velocities.
     by_q, by_v : ndarray (..., nv, n)
-        Derivatives of a by independent positions and velocities.
+        Derivatives of a with respect to independent positions and velocities.
     by_tau : ndarray (..., nv, nv)
     """
 

@@ -28,8 +28,8 @@ def linkage(
     Parameters
     ----------
     points : mapping from name to place
-        ``(x, y)``; or at distances from two points before it, ``{"A": 50, "B": 41.5, "side": "above"}`` (or below,
-        left, right); or at a distance and direction from one, ``{"O": 15, "angle": "30 deg"}``.
+        ``(x, y)``; or distances from two earlier points, ``{"A": 50, "B": 41.5, "side": "above"}`` (or below, left,
+        right); or a distance and direction from one, ``{"O": 15, "angle": "30 deg"}``.
     bars : mapping from name to points, or sequence
         ``"A B"`` or ``["A", "B", "C"]``: a rigid bar or plate with these points; or a mapping with ``points`` and
         ``mass`` (uniform unless ``com`` and ``inertia`` about it are given), or with its own ``width``,

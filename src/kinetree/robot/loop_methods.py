@@ -72,8 +72,8 @@ class LoopMethods(ExplainsArguments):
     def coordinates(self) -> Coordinates:
         """Rank, independent constraints and independent freedoms: chosen once, from the model.
 
-        They are chosen near ``q_guess`` if that was given, otherwise at the first closed configuration, searched from
-        the neutral one and from random ones, that is far from singular; so they do not depend on what is computed
+        They are chosen near ``q_guess`` if that was given, otherwise at the first closed configuration that is far from
+        singular, searched for from the neutral one and from random ones; so they do not depend on what is computed
         later. At configurations that are singular for this choice, dynamics is computed by a method that finds the rank
         there; :meth:`basis`, :meth:`velocities` and everything else in independent coordinates raises
         :class:`~kinetree.SingularError`.
@@ -83,7 +83,7 @@ class LoopMethods(ExplainsArguments):
     def coordinates_at(self, q: Array) -> Coordinates:
         """Return :attr:`coordinates`; if no closed configuration is known for that choice, a choice made at ``q``.
 
-        For computations whose results do not depend on the choice.
+        Use this for computations whose results do not depend on the choice.
         """
         return self._loops.choice.at(q)
 
@@ -95,7 +95,7 @@ class LoopMethods(ExplainsArguments):
     def elimination_order(self, q: Array) -> Pivots:
         """Return constraints, each with the freedom that it determines, for the elimination of loops in clusters.
 
-        Empty if there are few, or if no such choice exists: then all are solved together.
+        The result is empty if there are few constraints, or if no such choice exists: then all are solved together.
         """
         return self._loops.prepared.elimination_order(q)
 
@@ -154,8 +154,8 @@ class LoopMethods(ExplainsArguments):
     ) -> Array:  # fmt: skip
         """Return the closed configuration nearest to a guess, on the branch of the guess.
 
-        If that is beyond limits of the joints, hinges are turned by whole turns, or another one within the limits is
-        searched from the guess.
+        If it exceeds joint limits, hinges are turned by whole turns, or another configuration within the limits is
+        searched for from the guess.
 
         If numbers in the file are rounded and redundant constraints contradict each other, the remaining gaps are
         minimal in the sense of least squares; a :class:`~kinetree.RoundingWarning` says once how large they are.
@@ -224,9 +224,9 @@ class LoopMethods(ExplainsArguments):
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
         """Return a closed configuration, (nq,), within all limits, not a singular one if there are others.
 
-        It is searched from the named configurations of the file (keyframes, the pose as drawn), from the neutral one,
-        and then from random ones.  If one of these is a change point, as in linkages that are drawn folded up or
-        stretched out, a closed configuration next to it is taken.
+        The search starts from the named configurations of the file (keyframes, the pose as drawn), then from the
+        neutral one, then from random ones.  If one of these is a change point, as in linkages that are drawn folded up
+        or stretched out, a closed configuration next to it is returned.
 
         Parameters
         ----------
@@ -246,19 +246,20 @@ class LoopMethods(ExplainsArguments):
     ) -> Assemblies:  # fmt: skip
         """Return all closed configurations with some joints held: every way to assemble the mechanism.
 
-        Many random starts are closed in one batch.  Planar mechanisms of hinges with up to seven loops, and slides in
-        loops of their own, have their equations solved as eigenvalues besides, which proves that there are no others.
+        Many random starts are closed in one batch.  For planar mechanisms of hinges with up to seven loops, with slides
+        only in loops of their own, the equations are also solved as an eigenvalue problem, which proves that there are
+        no other assemblies.
 
         Parameters
         ----------
         fixed : mapping from joint name to position, or sequence of joint names
             Joints that are held, as many as the mechanism has freedoms.
         q_guess : array_like, shape (nq,), optional
-            Where joints are held that have names only.
+            Positions of held joints that are given by name only.
         distinct : str or sequence of str, optional
-            Bodies or frames whose poses tell assemblies apart; all bodies by default.
+            Bodies or frames whose poses distinguish assemblies; all bodies by default.
         starts : int, optional
-            Number of random starts; by default until each assembly was met ten times, at most 8192.
+            Number of random starts; by default as many as it takes to reach each assembly ten times, at most 8192.
         rng : Generator, int or None
             Source of randomness, or a seed.
         limits : bool
@@ -317,16 +318,17 @@ class LoopMethods(ExplainsArguments):
         self, q: ByName, v: ByName, a: ByName, parameters: Any = None, *, q_guess: ArrayLike | None = None,
         points: Points = (), threads: int = 1,
     ) -> MovedDesigns:  # fmt: skip
-        """Move this mechanism, or many designs of it, by given drives with closed loops; return the forces.
+        """Move this mechanism, or many designs of it, by given drives with closed loops; return motions and forces.
 
-        Here dimensions may vary, too: placements of joints, and where loops close.  The machine code is made once.
+        Here dimensions may vary, too, including the placements of joints and of loop closures.  The machine code is
+        made once.
 
         Parameters
         ----------
         q, v, a : array_like, shape (..., T, freedoms), or mapping from freedom to samples (..., T)
-            Samples of the independent freedoms, in the order of :meth:`independent` or by name, the same for all
-            designs or others for each.  If they are far apart, designs are moved from one to the next in steps that
-            keep them on their branch.
+            Samples of the independent freedoms, in the order of :meth:`independent` or by name, either the same for all
+            designs or different ones for each.  If they are far apart, designs are moved from one to the next in steps
+            that keep them on their branch.
         parameters : mapping, optional
             What varies, as for :meth:`kinetree.Robot.inverse_dynamics`, with a batch in front; by default the mechanism
             itself:
@@ -365,26 +367,26 @@ class LoopMethods(ExplainsArguments):
         self, q: ArrayLike, fixed: Sequence[str] | None = None, parameters: Any = None, *, order: int = 1,
         threads: int = 1,
     ) -> ClosedDerivatives:  # fmt: skip
-        """Return exact derivatives of closed configurations by joints that are held and by numbers of the model.
+        """Return exact derivatives of closed configurations with respect to held joints and numbers of the model.
 
         Parameters
         ----------
         q : array_like, shape (..., nq)
             Closed configurations, as :meth:`close` returns them.
         fixed : sequence of joint names, optional
-            Joints that decide about all others; the independent ones by default.
+            Joints that determine all others; the independent ones by default.
         parameters : mapping, optional
-            Numbers of the model to differentiate by, with the values that they have at q, as for :meth:`driven_motion`:
+            Numbers of the model to differentiate with respect to, with their values at q, as for :meth:`driven_motion`:
             ``{"loops": {"pin": {"position": [0.038, 0, 0]}}}``.
         order : {1, 2}
-            Whether second derivatives are wanted, too.
+            Highest order of the derivatives: 2 includes second derivatives.
         threads : int
 
         Returns
         -------
         ClosedDerivatives
-            ``names``, ``first``, (..., nq, n), and ``second``, (..., nq, n, n); NaN at dead points, where the joints
-            that are held do not decide about the others.
+            ``names``, ``first``, (..., nq, n), and ``second``, (..., nq, n, n); NaN at dead points, where the held
+            joints do not determine the others.
 
         Examples
         --------

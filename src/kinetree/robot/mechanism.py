@@ -20,9 +20,9 @@ from .robot import Robot
 
 
 class Mechanism(Robot, LoopMethods):
-    """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
+    """A robot with closed loops; :func:`kinetree.load` and :meth:`Builder.build` return one if there are any.
 
-    In single precision the dynamics is computed in float32, but what the loops need (gaps, their rates, closed
+    In single precision the dynamics are computed in float32, but quantities of the loops (gaps, their rates, closed
     configurations) in double.
 
     Parameters
@@ -34,8 +34,8 @@ class Mechanism(Robot, LoopMethods):
         actuated ones if they suffice, otherwise chosen by pivoting.
     q_guess : array_like, shape (nq,), optional
         A configuration close to a closed one at which independent freedoms and constraints are chosen; see
-        :attr:`coordinates` for the default.  Needed only if no closed one is found, or if the mechanism has several
-        assembly modes with different numbers of freedoms.
+        :attr:`coordinates` for the default.  Needed only if no closed configuration is found, or if the mechanism has
+        several assembly modes with different numbers of freedoms.
     rounding : float, optional
         Constraints weaker than this, relative to the strongest, are rounding of the numbers in a file and do not
         count.  By default that is decided by the gap between those that count and those that do not, which

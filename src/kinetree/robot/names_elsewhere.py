@@ -9,7 +9,7 @@ from pathlib import Path
 @cache
 def tables() -> dict[str, dict[str, str]]:
     """Read ``names_elsewhere.yaml``: the tables METHODS, FUNCTIONS and INTEGRATORS."""
-    import yaml  # for somebody who asked for a name that is not there
+    import yaml  # for users who ask for a name that does not exist
 
     return dict(yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")))
 

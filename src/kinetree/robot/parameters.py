@@ -21,7 +21,7 @@ from ..spatial.arrays import Array
 from .handles import HandleMethods
 
 MOST_SELECTIONS = 64
-"""How many checked choices of columns are remembered."""
+"""The most checked choices of columns that are remembered."""
 
 
 class Parametrized(HandleMethods):
@@ -32,7 +32,7 @@ class Parametrized(HandleMethods):
 
         First, for every body in the order of :attr:`body_names`, its inertia about the origin of its frame and along
         its axes (``link.XX``, ``XY``, ``XZ``, ``YY``, ``YZ``, ``ZZ``), first moments (``MX``, ``MY``, ``MZ``) and
-        mass (``M``); then for all degrees of freedom ``joint.rotor_inertia`` as felt at the joint, then
+        mass (``M``); then for all degrees of freedom ``joint.rotor_inertia`` as reflected at the joint, then
         ``damping`` (viscous friction), ``friction`` (Coulomb) and ``offset`` (a constant force).  A joint that mimics
         another has its own.
 
@@ -61,7 +61,7 @@ class Parametrized(HandleMethods):
         ----------
         q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
             With closed loops, a motion that they allow.
-            parameters : sequence of str, optional
+        parameters : sequence of str, optional
             Names of the columns to return, in this order; all by default.
         friction : bool
             Whether to fill the columns of damping, Coulomb friction and offset, which are zero otherwise.
@@ -166,9 +166,9 @@ class Parametrized(HandleMethods):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parameters: str | Sequence[str] = ALL, *,
         wrenches: Wrenches = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return how the joint forces of a motion, without friction, change with parameters.
+        """Return derivatives of a motion's joint forces, without friction, with respect to parameters.
 
-        For names of the table these are columns of :meth:`regressor`; a mapping may have anything that
+        For names of the table these are columns of :meth:`regressor`; a mapping may contain anything that
         :meth:`inverse_dynamics` takes as ``parameters``: placements of joints, gear ratios, gravity.  With closed
         loops, placements of joints are refused, since they decide where loops close.
 
@@ -195,7 +195,7 @@ class Parametrized(HandleMethods):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, parameters: str | Sequence[str] = ALL, *,
         wrenches: Wrenches = None, friction: bool = False, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return how the accelerations that joint forces cause change with parameters.
+        """Return derivatives of the accelerations that joint forces cause, with respect to parameters.
 
         For parameters of the table that is -M^-1 Y, with the regressor Y at these accelerations.
 
@@ -204,7 +204,7 @@ class Parametrized(HandleMethods):
         q, v, tau, wrenches, friction, threads
             As in :meth:`forward_dynamics`.
         parameters : sequence of str, or mapping
-            As in :meth:`inverse_dynamics_by_parameters`; a mapping leaves friction out.
+            As in :meth:`inverse_dynamics_by_parameters`; with a mapping, friction is left out.
 
         Returns
         -------

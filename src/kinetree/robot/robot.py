@@ -2,7 +2,7 @@
 
 Its methods are in five classes by subject, each derived from the previous one: its description (description.py), its
 motion (kinematics.py), forces (dynamics.py), inertia and forces at frames (handles.py), and its parameters
-(parameters.py).  This module has how it is made, changed, exported and compiled.
+(parameters.py).  This module defines how it is made, changed, exported and compiled.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ OF_LOOPS = frozenset(name for name in vars(LoopMethods) if not name.startswith("
 if TYPE_CHECKING:
 
     class Shown(BaseParameterMethods, LoopMethods):
-        """Loops are known only when a file is read: for editors and type checkers every robot may have them."""
+        """For editors and type checkers every robot may have loops, since these are known only when a file is read."""
 
 else:
     Shown = BaseParameterMethods
@@ -110,7 +110,7 @@ class Robot(Shown):
 
         def __getattr__(self, name: str) -> Any:
             """Explain a missing attribute to users of other libraries."""
-            if hasattr(type(self), name):  # a property that raises an error of its own
+            if hasattr(type(self), name):  # a property raised this error itself
                 return object.__getattribute__(self, name)
             if name in OF_LOOPS and self.loops is None:
                 raise NoLoopsError(self.model.name, name)
@@ -156,7 +156,7 @@ class Robot(Shown):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """Options besides the model that change results, if only in their last digits."""
+        """Options, besides the model, that affect results, if only in their last digits."""
         return {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
 
     def _again(self, model: Model, **others: Any) -> Self:
@@ -218,7 +218,7 @@ class Robot(Shown):
         return self._again(replace(self.model, bodies=tuple(bodies)))
 
     def with_springs(self, stiffness: Mapping[str, PerFreedom], rest: Mapping[str, PerFreedom] | None = None) -> Robot:
-        """Return the same robot with springs at some of its joints and tendons, in place of those that they had.
+        """Return the same robot with springs at some of its joints and tendons, replacing those that they had.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Robot(Shown):
         Parameters
         ----------
         time : mapping from joint to number, or to one per freedom
-            Time constant in s; with zero, it follows at once.
+            Time constant in s; with zero, friction follows at once.
 
         Examples
         --------
@@ -361,8 +361,8 @@ class Robot(Shown):
         form : {"fewest", "table", "symbols"}
             ``"table"``: everything but :meth:`base_parameters` is zero (Khalil Table 10.2); for a robot with symbols,
             formulas in these.  ``"symbols"``: the same with a symbol without a value for each group, ``XXR2``;
-            ``base_parameters().formulas()`` says what it stands for.  ``"fewest"``
-            (default): what hinges cannot distinguish is put where it costs least.
+            ``base_parameters().formulas()`` says what it stands for.  ``"fewest"`` (default): parameters that hinges
+            cannot distinguish are placed where they cost least.
         q_guess : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
 
@@ -399,11 +399,11 @@ class Robot(Shown):
         return self._again(self.model, precision=precision)
 
     def reduced(self, locked: Mapping[str, ArrayLike] | Sequence[str]) -> Robot:
-        """Return the robot with some joints locked.
+        """Return the same robot with some joints locked.
 
-        Bodies that they joined become one, under the name of the one that carries the others; all names stay as names
-        of frames.  Followers of a locked joint are locked with it, and its motor, spring, friction and rotor no longer
-        act.
+        Bodies connected by these joints become one, under the name of the one that carries the others; all names remain
+        as names of frames.  Followers of a locked joint are locked with it, and its motor, spring, friction and rotor
+        no longer act.
 
         Parameters
         ----------
@@ -508,7 +508,8 @@ class Robot(Shown):
     ) -> WebAssembly:
         """Compile algorithms to WebAssembly, for pages and programs that compute without Python.
 
-        Inverse and forward dynamics are compiled with closed loops; see :meth:`codegen` for what they then return.
+        Inverse and forward dynamics are compiled with closed loops; :meth:`codegen` describes their results in that
+        case.
 
         Parameters
         ----------
@@ -543,7 +544,7 @@ class Robot(Shown):
     def _closed_at_once(self, item: Any, loops: Loops) -> Any:
         """Return the algorithm that is exported in place of another to keep loops closed."""
         if not isinstance(item, str) and not (isinstance(item, tuple) and len(item) == 2):
-            return item  # which is refused where all requests are read
+            return item  # this is refused where all requests are read
         name, own = (item, {}) if isinstance(item, str) else item
         if name not in CLOSED_AT_ONCE:
             if loops.has_closed_form(name):
@@ -575,9 +576,9 @@ class Robot(Shown):
     ) -> LinearModel:  # fmt: skip
         """Return the linear model of the robot about a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
 
-        x are small deviations of positions and then of velocities, u of joint forces.  Deviations of ball and free
-        joints are along their velocities, as everywhere.  For a mechanism with loops, positions and velocities are the
-        independent ones, in the order of :meth:`kinetree.Mechanism.independent`, and everything else follows.
+        x contains small deviations of positions, then of velocities; u those of joint forces.  Deviations of ball and
+        free joints are along their velocities, as everywhere.  For a mechanism with loops, positions and velocities are
+        the independent ones, in the order of :meth:`kinetree.Mechanism.independent`, and everything else follows.
 
         Parameters
         ----------
@@ -593,7 +594,7 @@ class Robot(Shown):
         friction_speed : float
             Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size over this speed.
         forces : force element, function or sequence of them
-            What else acts, as in :func:`kinetree.simulate`: springs, drag, ground, functions ``f(t, q, v)``.
+            Other forces, as in :func:`kinetree.simulate`: springs, drag, ground, functions ``f(t, q, v)``.
         time : float
             Time at which to evaluate forces that change with time.
 
@@ -654,8 +655,8 @@ class Robot(Shown):
         ----------
         *algorithms : str or (str, dict)
             Names of methods, with their options where needed: ``("jacobian", {"frame": "tool"})``.  By default
-            inverse and forward dynamics, mass matrix, bias and gravity forces.  Algorithms that large trees run by
-            the reference are skipped.
+            inverse and forward dynamics, mass matrix, bias and gravity forces.  Algorithms that run on the reference
+            backend for large trees are skipped.
         single, batch : bool
             Whether to compile for one state, and for batches.
         progress : bool
@@ -698,7 +699,7 @@ class Robot(Shown):
     def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs as a fixed sequence of operations, and its options.
 
-        For a mechanism that is the one that computes the same with closed loops.  It is valid in all configurations
+        For a mechanism it is the algorithm that computes the same with closed loops; it is valid in all configurations
         except those that are singular for its choice of coordinates.
         """
         return self._compiled_form(name) if self.loops is None else self.loops.closed_form(name, options or {})

@@ -168,7 +168,7 @@ def equations(chain: GeometricChain) -> list[PoseEquation]:
     return found
 
 
-# ------------------------------------------------------------------ what an equation says of one joint
+# ------------------------------------------------------------------ what an equation says about one joint
 
 Residual = Callable[[JointValue], Scalar]
 

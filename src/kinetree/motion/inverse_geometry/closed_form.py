@@ -23,7 +23,7 @@ SQUARE_SLACK = 1e-10
 """Relative amount by which the radicand of a root may be negative from rounding alone."""
 
 REACHED = 1e-6
-"""How far a solution may be off the pose, in lengths of the robot and radians."""
+"""How far a solution may be from the pose, in lengths of the robot and radians."""
 
 CHECKED = 8
 """Number of random configurations that a new model must recover."""
@@ -97,7 +97,7 @@ class InverseGeometry:
         return list(product((1.0, -1.0), repeat=sum(step.has_two for step in self.steps)))
 
     def _distance(self, chain: GeometricChain, wanted: Transform, q: list[Array]) -> Array:
-        """Return how far a configuration is off the pose, in lengths of the robot and radians."""
+        """Return how far a configuration is from the pose, in lengths of the robot and radians."""
         there = chain.pose({k: value_of(chain, k, x) for k, x in enumerate(q)})
         arms = [abs(float(x)) for place in (*chain.places, chain.behind) for x in place.translation]
         way = there.translation - wanted.translation
@@ -119,7 +119,7 @@ class InverseGeometry:
         Returns
         -------
         dict of str to sympy.Expr
-            Intermediate results are named for their joint: ``X_q3``; joints as ``q3``.
+            Intermediate results are named after their joint, ``X_q3``; joints are ``q3``.
         """
         library("sympy")
         from .symbolic_steps import formulas
@@ -148,7 +148,7 @@ def _solved(
     chain: GeometricChain, steps: tuple[SolvingStep, ...], body: Transform, signs: tuple[float, ...], by: Arithmetic
 ) -> dict[int, Scalar]:
     """Return the coordinates of all joints, one after the other."""
-    # joints that are not found yet do not affect the equations of those before them: zero will do
+    # joints not found yet do not affect the equations of those before them: zero is good enough
     known = {k: value_of(chain, k, 0.0) for k in range(len(chain.kinds))}
     chosen, found = iter(signs), {}
     for step in steps:
@@ -161,10 +161,11 @@ def _solved(
 def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: bool = True) -> InverseGeometry:
     """Return the inverse geometric model of an arm: all joint positions for a pose, by formulas.
 
-    Paul's method, with the squared distances of Pieper's: joints are found one after the other from entries of the
-    matrix equations between the frames (Khalil and Dombre, chapter 4).  This works for arms of up to six hinges and
-    slides whose equations can be separated in this way: those with a spherical wrist, three parallel axes, or fewer
-    joints.  It does not work for shoulders that need an equation of fourth degree, nor for arms of seven joints.
+    This is Paul's method with the squared distances of Pieper's method: joints are found one after the other from
+    entries of the matrix equations between the frames (Khalil and Dombre, chapter 4).  This works for arms of up to six
+    hinges and slides whose equations can be separated in this way: those with a spherical wrist, three parallel axes,
+    or fewer joints.  It does not work for shoulders that need an equation of fourth degree, nor for arms of seven
+    joints.
 
     Parameters
     ----------

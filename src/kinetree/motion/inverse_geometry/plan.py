@@ -1,7 +1,7 @@
 """The order in which joints are found, and by which equations, decided on numbers at random configurations.
 
 What an equation depends on, and whether it can be solved, is found by evaluating it: a joint whose value does not
-change a residual is not in that equation.  So no expressions have to be analyzed, and symbols among the dimensions are
+change a residual is not in that equation.  No expressions have to be analyzed, and symbols among the dimensions are
 replaced by generic numbers.
 """
 

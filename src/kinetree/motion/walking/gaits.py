@@ -35,7 +35,7 @@ COORDINATES = ("hip", "knee", "ankle")
 
 @dataclass(frozen=True)
 class Leg:
-    """What a walk needs to know about a leg.
+    """The properties of a leg that a walk needs.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Walk(Trajectory):
         joints = [_joint_at(robot, place) for place in places]
 
         def off(coordinates: Sequence[str]) -> float:
-            """Return how far the ankle, or the toe of a foot that should be level, is off its intended place.
+            """Return how far the ankle, or the toe of a foot that should be level, is from its intended place.
 
             Without an ankle, the foot is the end of the shank, straight below the knee when all joints are at zero.
             """
@@ -379,8 +379,8 @@ def biped(
     x is forward, z is up.  Signs are those of Shah fig. B.5: a positive ``hip`` swings the thigh forward, a positive
     ``knee`` bends the knee so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn
     about **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give ``coordinates=("-hip",
-    "knee", "-ankle")``; :meth:`Walk.check` tells whether a robot would put its feet in the intended places, and which
-    coordinates it needs otherwise.
+    "knee", "-ankle")``; :meth:`Walk.check` checks whether a robot would put its feet in the intended places, and says
+    which coordinates it needs otherwise.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def biped(
     thigh, shank : float
         Lengths, in meters.
     hip_width : float
-        Distance of the hips.
+        Distance between the hips.
     coordinates : sequence of str
         Joint coordinates of a leg, in order, as for :class:`Leg`.
     """

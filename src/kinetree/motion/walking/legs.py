@@ -1,7 +1,7 @@
 """Legs: the path of a hip over a foot, the swing of the other foot, and the joint angles for both.
 
-From Shah appendix B and the biped paper, with misprints corrected as the comments say.  x is forward, z is up; all
-formulas are over any scalar.
+The formulas are from Shah appendix B and the biped paper, with misprints corrected as noted in comments.  x is forward,
+z is up; all formulas are over any scalar.
 """
 
 from __future__ import annotations

@@ -311,7 +311,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def mass_matrix(self) -> Array:
-        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (Saha section 3.4), without rotors.
+        """N^T M N with N = N_l N_c N_d: the inertia at the actuators (Saha section 3.4), without rotors.
 
         Every leg ends with the platform, whose mass counts once.
         """

@@ -43,12 +43,12 @@ class Platform(PlatformPositions):
     actuated : sequence of str, optional
         Names of the actuated joints; by default those of the model.
     orientation : bool
-        Whether the frame's orientation matters besides its position: not for the tip of a five-bar or of
-        a delta robot.  Velocities of the platform then have three components instead of six.
+        Whether the frame's orientation matters besides its position.  For the tip of a five-bar or a delta robot it
+        does not; velocities of the platform then have three components instead of six.
     length : float, optional
         Factor of angles in comparisons with lengths, in margins and singularities only.  By default the mean length
         of the links that rotary motors move, from the motor's joint to the farthest other one; for linear motors, the
-        mean distance of the platform's joints from the frame.  Give one to compare different machines, or if these
+        mean distance of the platform's joints from the frame.  Give a length to compare different machines, or if these
         links do not represent how far the platform moves, as behind gears.
 
     Examples
@@ -65,8 +65,8 @@ class Platform(PlatformPositions):
         """Return the matrix J with platform twist = J rates, (..., 6, actuated) (Saha eq. 29b).
 
         The twist is the platform's angular velocity and the velocity of the frame's origin, along
-        world axes; only the latter, (..., 3, actuated), if orientation does not matter.  With more
-        actuators than freedoms it holds for compatible rates.
+        world axes; only the latter, (..., 3, actuated), if orientation does not matter.  With more actuators than
+        freedoms it is valid for compatible rates only.
         """
         state = self._closed(q)
         return np.asarray(self._frame_jacobian(state) @ self._per_rate(state))
@@ -87,7 +87,7 @@ class Platform(PlatformPositions):
         """Return velocities of all joints, (..., nv), from the platform's twist.
 
         The twist is angular velocity, then velocity of the origin, along world axes; only the latter if orientation
-        does not matter.  If it does not determine the velocities, they are the smallest ones.
+        does not matter.  If it does not determine the velocities, the smallest ones are returned.
         """
         state = self._closed(q)
         meaning = "angular velocity, then velocity of the origin" if self.orientation else "velocity of the origin"
@@ -161,7 +161,7 @@ class Platform(PlatformPositions):
         """Return accelerations of all joints, (..., nv), from the rate of the platform's twist.
 
         The rate is angular acceleration, then acceleration of the origin, along world axes; only the latter if
-        orientation does not matter.  If it does not determine the accelerations, they are the smallest ones.
+        orientation does not matter.  If it does not determine the accelerations, the smallest ones are returned.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Platform(PlatformPositions):
         )  # fmt: skip
 
     def _driven_by_these(self) -> None:
-        """Refuse actuators that are not actuated in the model, whose forces would be elsewhere."""
+        """Refuse actuators that are not actuated in the model: the forces would act at other joints."""
         driven = {m for m, on in zip(self.mechanism.v_names, self.mechanism.driven, strict=True) if on}
         here = {self.mechanism.v_names[k] for k in self._dofs}
         if driven != here:
@@ -336,7 +336,7 @@ class Platform(PlatformPositions):
         here = analyze(self._maps(lanes[0]), SINGULAR)
         near = [analyze(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
         counts = common([here.counts, *near])
-        if near:  # a configuration without neighbors tells nothing about others
+        if near:  # a configuration without neighbors says nothing about others
             self._counts = counts
         return counts
 

@@ -33,7 +33,7 @@ FAR = 20.0
 
 
 class Reached(NamedTuple):
-    """Closed configurations (..., nq), NaN where there is none, and booleans (...) of where there is one."""
+    """Closed configurations (..., nq), NaN where there is none, and booleans (...) that say where there is one."""
 
     q: Array
     reached: Array
@@ -200,9 +200,9 @@ class PlatformPositions(ExplainsArguments):
             Decides which branch of each leg is found.
         limits : bool
             Whether all joints obey their position limits (default).  If the guess leads beyond
-            them, hinges are turned by whole turns, or another branch within the limits is searched.
+            them, hinges are turned by whole turns, or another branch within the limits is searched for.
         attempts : int
-            Number of random starts for that besides the guess; the same for all targets.
+            Number of random starts for this search besides the guess; they are the same for all targets.
         must_reach : bool
             Whether to raise :class:`~kinetree.ClosureError` if a target is not reached within the limits (default);
             otherwise the result is a pair ``(q, reached)``, with NaN in q where ``reached`` is False.
@@ -299,7 +299,7 @@ class PlatformPositions(ExplainsArguments):
         self, positions: ArrayLike | None = None, target: ArrayLike | None = None, *, distinct: str | None = None,
         starts: int | None = None, rng: np.random.Generator | int | None = 0, limits: bool = True,
     ) -> Assemblies:  # fmt: skip
-        """Return all closed configurations within limits, with what is known of whether there are others.
+        """Return all closed configurations within limits, and whether others can be ruled out.
 
         Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
         ``target`` for those of inverse kinematics, or both.
@@ -312,7 +312,7 @@ class PlatformPositions(ExplainsArguments):
             What two assemblies must differ in: by default the platform's pose if positions are given, the
             actuators if a target is given, any body if both are.
         starts : int, optional
-            Number of random starts; by default until each assembly was met ten times, at most 8192.
+            Number of random starts; by default as many as it takes to reach each assembly ten times, at most 8192.
         rng : Generator, int or None
             Source of randomness, or a seed.
         limits : bool
