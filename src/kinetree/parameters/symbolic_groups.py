@@ -36,9 +36,9 @@ def coefficient_expressions(
         for vector in base_by_rules.unnoticed(considered, shapes, scalars)
     ]
     gone = set(found.given_up)
-    into = group_exactly(vectors, [c for c in considered.order if c in gone], simplified)
+    into = group_exactly(vectors, [c for c in considered.order if c in gone], _reduced)
     name = [row.name for row in considered.rows]
-    return {name[c]: {name[k]: x for k, x in sorted(into[c].items())} for c in found.given_up}
+    return {name[c]: {name[k]: simplified(x) for k, x in sorted(into[c].items())} for c in found.given_up}
 
 
 def simplified(x: Any) -> Any:
@@ -47,8 +47,19 @@ def simplified(x: Any) -> Any:
     return sp.factor_terms(sp.expand(turned))
 
 
+def _reduced(x: Any) -> Any:
+    """Return an expression as a fraction without squares of sines, so that zero is 0 at a small part of the cost."""
+    x = sp.expand_trig(x)
+    sines = x.atoms(sp.sin)
+    numerator, denominator = sp.fraction(sp.cancel(x))
+    for sine in sines:
+        unit = sp.Poly(sine**2 + sp.cos(sine.args[0]) ** 2 - 1, sine)
+        numerator, denominator = (sp.Poly(part, sine).rem(unit).as_expr() for part in (numerator, denominator))
+    return sp.cancel(numerator / denominator) if sines else numerator / denominator
+
+
 def _plain(x: Any) -> Any:
-    return simplified(x.expression if isinstance(x, Exact) else as_written(float(x)))
+    return _reduced(x.expression if isinstance(x, Exact) else as_written(float(x)))
 
 
 def group_expressions(
