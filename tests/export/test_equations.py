@@ -83,7 +83,7 @@ def state_of(robot, seed=3):
 def numbers(equations, state, value):
     """Put numbers into an expression, which is as it is printed."""
     symbols = [*equations.q, *equations.v, *equations.a]
-    return np.array(sp.lambdify(symbols, value)(*np.concatenate(state).tolist()), dtype=float)
+    return np.array(sp.lambdify(symbols, value, cse=True)(*np.concatenate(state).tolist()), dtype=float)
 
 
 @pytest.mark.parametrize("make", ROBOTS)
