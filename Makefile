@@ -47,7 +47,6 @@ lint: $(TESTS)
 	$(RUN) -m ruff check src gallery programs tests benchmarks examples tools
 	$(RUN) -m ruff format --check src gallery programs tests benchmarks examples tools
 	$(VENV)/bin/lint-imports
-	$(RUN) -m pytest tests/test_architecture.py
 
 types: $(TESTS)
 	$(RUN) -m mypy

@@ -30,6 +30,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if SLOW & {item.nodeid, item.nodeid.partition("[")[0]}:
             item.add_marker("slow")
+    # tests of a group share work, which a fast and a slow one would do in both runs
+    group = {item: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
+    slow = {name for item, name in group.items() if item.get_closest_marker("slow")}
+    for item, name in group.items():
+        if name in slow:
+            item.add_marker("slow")
 
 
 @pytest.fixture
