@@ -19,7 +19,12 @@ def _meant(name: str) -> str | None:
 
 _NAMES = LazyNames(
     __name__,
-    modules={"view": ".view", "errors": ".errors"},
+    modules={
+        "costs": ".robot.cost_formulas",
+        "errors": ".errors",
+        "published": ".export.published_counts",
+        "view": ".view",
+    },
     former={
         "codegen": "kinetree.c_code",
         "cost": "kinetree.costs",

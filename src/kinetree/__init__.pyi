@@ -45,7 +45,7 @@ from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreachableError as UnreachableError
 from .errors import UnsupportedError as UnsupportedError
 from .export import c_code as c_code
-from .export import published as published
+from .export import published_counts
 from .export import symbolic as symbolic
 from .identification.excitation import exciting_motion as exciting_motion
 from .identification.identified import Identified as Identified
@@ -86,7 +86,7 @@ from .motion.inverse_geometry import InverseGeometry as InverseGeometry
 from .motion.inverse_geometry import inverse_geometry as inverse_geometry
 from .motion.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from .motion.workspace import workspace as workspace
-from .robot import costs as costs
+from .robot import cost_formulas
 from .robot.builder import Builder as Builder
 from .robot.dh import DHRow as DHRow
 from .robot.dh import KhalilRow as KhalilRow
@@ -133,3 +133,5 @@ from .sweeps.running import sweep as sweep
 from .view import view as view
 
 __version__: str
+costs = cost_formulas
+published = published_counts

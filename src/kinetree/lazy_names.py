@@ -11,12 +11,14 @@ from importlib import import_module
 from pkgutil import get_data
 
 _LINE = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
+_SET = re.compile(r"^(\w+) = ", re.MULTILINE)
 
 
 class LazyNames:
     """The public names of a package, as listed in its stub ``__init__.pyi``, for type checkers and Python alike.
 
     Each is a line of the stub, ``from .springs import JointSpring as JointSpring``; what is imported may be a module.
+    A module under another name than its own is set there, ``costs = cost_formulas``, and found by ``modules``.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ class LazyNames:
         self.package, self.modules, self.former, self.otherwise = package, modules or {}, former or {}, otherwise
         stub = (get_data(package, "__init__.pyi") or b"").decode()
         self.homes = {name: (module, original) for module, original, name in _LINE.findall(stub)}
-        self.all = sorted(self.homes)
+        self.all = sorted({*self.homes, *_SET.findall(stub)})
 
     def get(self, name: str) -> object:
         """Import a name."""

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.robot.costs import ABSOLUTE, cost, fit, general_chain
+from kinetree.robot.cost_formulas import ABSOLUTE, cost, fit, general_chain
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,7 +12,7 @@ import kinetree as kt
 from helpers.cli import invoke
 from helpers.gcc import compile_c
 from kinetree.cli.app import COMMANDS, imported
-from kinetree.export.cost import cost
+from kinetree.export.operation_counts import cost
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.contact.friction import CREEP, FAST, STEPS_TO_SWITCH, Pace, direction_of_sliding
 from kinetree.contact.rigid_contacts import Contact, contacts_at
+from kinetree.contact.rigid_friction import CREEP, FAST, STEPS_TO_SWITCH, Pace, direction_of_sliding
 from kinetree.contact.surfaces import Plane, Spot
 from kinetree.simulation.rigid_run import simulate_rigid
 

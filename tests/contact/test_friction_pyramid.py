@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import kinetree as kt
-from kinetree.contact.friction import CREEP, direction_of_sliding, nearest_in_polygon, polygon_reach
 from kinetree.contact.rigid_contacts import RigidContacts, contacts_at
+from kinetree.contact.rigid_friction import CREEP, direction_of_sliding, nearest_in_polygon, polygon_reach
 from kinetree.contact.surfaces import Spot
 from kinetree.simulation.rigid_run import simulate_rigid
 

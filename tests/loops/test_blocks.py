@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.closing import Block, FrameGoal
+from kinetree.algorithms.newton_closing_step import Block, FrameGoal
 from kinetree.loops import blocks
 
 

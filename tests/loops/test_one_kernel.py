@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.loops.newton import NewtonClosing, QuickClosing
-from kinetree.loops.parts.closing import LoopClosing
+from kinetree.loops.closing_in_machine_code import NewtonClosing, QuickClosing
+from kinetree.loops.parts.closed_configurations import LoopClosing
 
 
 def compiled(name):

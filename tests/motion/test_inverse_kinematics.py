@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-from kinetree.algorithms.closing import Block, ClosingTask, FrameGoal, judge
+from kinetree.algorithms.newton_closing_step import Block, ClosingTask, FrameGoal, judge
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from kinetree.motion.inverse_kinematics import inverse_kinematics
 from kinetree.spatial import Matrix3

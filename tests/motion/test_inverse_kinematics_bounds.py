@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.errors import ModelError, StateError, UnreachableError
-from kinetree.model.limits import range_left
+from kinetree.model.limits_of_followers import range_left
 from kinetree.motion.inverse_kinematics import inverse_kinematics
 
 BACKENDS = ("reference", "compiled")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
-from kinetree.export.cost import count_function
-from kinetree.export.published import (
+from kinetree.export.operation_counts import count_function
+from kinetree.export.published_counts import (
     BUILDING_BLOCKS,
     FORWARD,
     INVERSE,
@@ -23,7 +23,7 @@ from kinetree.export.published import (
     TABLE_8_5,
     Published,
 )
-from kinetree.robot.costs import fit
+from kinetree.robot.cost_formulas import fit
 from kinetree.spatial import (
     ArticulatedInertia,
     AxisRotation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.motion.trajectory import Motion, Trajectory
+from kinetree.motion.trajectory_interface import Motion, Trajectory
 from kinetree.spatial.taylor import Jet
 
 from .laws import RedysimLaws

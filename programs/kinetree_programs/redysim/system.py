@@ -14,7 +14,7 @@ from kinetree.algorithms import articulated_body
 from kinetree.errors import FileFormatError, Message, OptionError, Setting, SimulationError, UnknownNameError
 from kinetree.io.paths import as_path
 from kinetree.motion.splines import sampled
-from kinetree.motion.trajectory import Trajectory
+from kinetree.motion.trajectory_interface import Trajectory
 from kinetree.robot.load import load
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record

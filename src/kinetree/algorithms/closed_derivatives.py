@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
 from ..spatial.dual import Dual
-from . import constrained, constraints, derivatives, friction, independent_motion, newton_euler
+from . import constrained, constraints, derivatives, independent_motion, joint_friction, newton_euler
 from .constrained import inner
 from .independent_motion import Embedding, embed, product, reduced
 from .loop_clusters import Pivots
@@ -151,7 +151,7 @@ def _slopes(
     """Collect the quantities that the derivatives need; ``left`` is the load of the loops on all freedoms."""
     by_q, by_v, mass = derivatives.inverse_dynamics_derivatives(tree, q, v, a, gravity, loads)
     if rubbing:
-        for j, slope in enumerate(friction.spent_slopes(tree, v)):
+        for j, slope in enumerate(joint_friction.spent_slopes(tree, v)):
             by_v[j][j] = _sum(by_v[j][j], slope)
     held, count = constraint_slopes(tree, q, v), [i for i, _ in motion.pivots]
     opening = {
@@ -197,7 +197,7 @@ def force_slopes(
     if tau is not None:
         force = [f - t for f, t in zip(force, tau, strict=True)]
     elif rubbing:
-        force = [_sum(f, x) for f, x in zip(force, friction.spent(tree, v), strict=True)]
+        force = [_sum(f, x) for f, x in zip(force, joint_friction.spent(tree, v), strict=True)]
     here = _slopes(tree, q, v, a, force, gravity, loads, motion, rubbing)
     columns = motion.columns
     along = [(dq, here.velocity_along(dq)) for dq in columns]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
-from . import composite_body, constrained, constraints, friction, loop_clusters, newton_euler, springs, tendons
+from . import composite_body, constrained, constraints, joint_friction, loop_clusters, newton_euler, springs, tendons
 from .constrained import inner
 from .kinematics import poses
 from .loop_clusters import ClusterJoint, Pivots, follow, groups
@@ -313,7 +313,7 @@ def inverse_dynamics(
     """
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
     if rubbing:
-        tau = [add(t, f) for t, f in zip(tau, friction.lost(tree, q, v), strict=True)]
+        tau = [add(t, f) for t, f in zip(tau, joint_friction.lost(tree, q, v), strict=True)]
     return motion.laid_out(motion.along(tau))
 
 

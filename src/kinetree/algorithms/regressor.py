@@ -16,7 +16,7 @@ from ..model.tree import BASE, Link, Model
 from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot
 from . import springs, tendons
 from .algorithm import ALL
-from .friction import fading, sign
+from .joint_friction import fading, sign
 from .kinematics import AT_ORIGIN, MovingBody, poses, velocities
 from .newton_euler import Moving, base_at_rest, move
 from .passes import Scalars, add, body_columns, each, on_demand, outward, part, positions, rates

@@ -12,7 +12,7 @@ from rich.table import Table
 from .shared import GivenRobot, Json, make_console, messages, print_json, takes_robot
 
 if TYPE_CHECKING:
-    from ..robot.costs import Compared, Costed, Fitted
+    from ..robot.cost_formulas import Compared, Costed, Fitted
     from ..robot.robot import Robot
 
 
@@ -34,11 +34,11 @@ def cost(
 
         kinetree cost kuka-kr5
     """
-    from ..robot import costs
+    from ..robot import cost_formulas
     from ..studies.sources import cited
 
     robot = given.load()
-    counted, compared = costs.all_costs(robot), costs.published(robot)
+    counted, compared = cost_formulas.all_costs(robot), cost_formulas.published(robot)
     fits = _fits() if formulas else []
     if as_json:
         print_json(_cost_data(robot, counted, compared, fits))
@@ -64,13 +64,13 @@ def cost(
 
 
 def _fits() -> list[Fitted]:
-    from ..robot import costs
+    from ..robot import cost_formulas
 
     status = messages()
     if not status.is_terminal:
-        return costs.all_fits()
+        return cost_formulas.all_fits()
     with status.status("counting general chains"):
-        return costs.all_fits()
+        return cost_formulas.all_fits()
 
 
 def _options(options: Mapping[str, Any]) -> str:
@@ -97,7 +97,7 @@ def _counted_table(robot: Robot, counted: Sequence[Costed]) -> Table:
 
 
 def _published_table(robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared]) -> Table:
-    from ..robot.costs import joint_variables
+    from ..robot.cost_formulas import joint_variables
 
     v = joint_variables(robot)
     base = "floating base" if robot.is_floating else "fixed base"
@@ -134,7 +134,7 @@ def _fitted_table(fits: Sequence[Fitted]) -> Table:
 def _cost_data(
     robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
 ) -> dict[str, Any]:
-    from ..robot.costs import joint_variables
+    from ..robot.cost_formulas import joint_variables
     from ..studies.sources import cited
 
     return {

@@ -12,17 +12,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..contact.stops import JointStops
+from ..contact.joint_stops import JointStops
 from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..forces.from_yaml import load as load_forces
 from ..io.paths import is_folder
 from ..io.units import ShownUnits
 from ..motion import trajectories
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
-from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST
 from ..simulation.prescribed import BoundMotion, Prescribed
 from ..simulation.records.files import record_format
+from ..simulation.run_warnings.unheld import without_ranges
 from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
 from ..studies.simulation_setup import CONTROLLERS

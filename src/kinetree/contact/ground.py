@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.acting import ActingElement, Loads, Pushing, Scalars
-from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, point_slope
+from ..algorithms.acting_element import ActingElement, Loads, Pushing, Scalars
+from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, difference, point_slope
 from ..algorithms.kinematics import poses, twists
 from ..algorithms.tendons import Taut
 from ..errors import ModelError, OptionError, UnknownNameError, explain_public
@@ -31,7 +31,7 @@ from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.dual import Dual
 from ..spatial.numbers import as_numbers, is_unknown, shown
-from .file_shapes import collision_floor, collision_spots
+from .collision_shapes import collision_floor, collision_spots
 from .surfaces import (
     Ball,
     Grid,
@@ -446,7 +446,7 @@ class Ground(ActingElement):
         stiffness, damping : list
             Empty: those of single freedoms.
         along : list
-            Three lines for each spot, see :mod:`kinetree.algorithms.giving_way`.
+            Three lines for each spot, see :mod:`kinetree.algorithms.compliant_directions`.
         """
         posed, host = poses(tree, q), self.host(tree)
         found: Along = []

@@ -33,8 +33,8 @@ from ..spatial.arrays import Array, as_array
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
 from .complementarity import METHODS
-from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
+from .rigid_friction import direction_of_sliding, polygon_reach
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.giving_way import GivingWay, at_freedoms
+from ..algorithms.compliant_directions import GivingWay, at_freedoms
 from ..algorithms.tendons import Driven, clamped, drive, transmission
 from ..errors import ModelError, ShapeError, UnknownNameError
 from ..model.tree import Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import split
 from .base import Controller, Outcome, as_gain, gains

@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.acting import ActingElement, Pushing
-from ..algorithms.giving_way import GivingWay, sum_of
+from ..algorithms.acting_element import ActingElement, Pushing
+from ..algorithms.compliant_directions import GivingWay, sum_of
 from ..errors import Message, OptionError, Setting, ShapeError
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory, span_of
+from ..motion.trajectory_interface import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.numbers import as_numbers, is_unknown, shown
-from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
+from .mechanism_loops import known_loops, refuse_open
 
 Outcome = tuple[list[Scalar], list[Scalar]]
 """Joint forces, and the rates of the controller's own states."""
@@ -189,7 +189,7 @@ class Controller(ActingElement):
 
     def for_c(self, robot: Any) -> Any:
         """Return this controller as a law for C, which ``robot.codegen(folder, controllers={...})`` writes."""
-        from .as_c import law_for_c
+        from .c_export import law_for_c
 
         return law_for_c(self, robot)
 

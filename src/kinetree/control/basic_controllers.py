@@ -22,21 +22,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
-from ..algorithms.friction import friction_force
-from ..algorithms.giving_way import GivingWay
+from ..algorithms.compliant_directions import GivingWay
+from ..algorithms.joint_friction import friction_force
 from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..run.failure import asked_with_lists
 from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import real_numbers
 from .base import Around, Controller, Gain, Outcome, gains, servo
-from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
+from .mechanism_loops import left_to_motors, loops_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.giving_way import GivingWay
+from ..algorithms.compliant_directions import GivingWay
 from ..algorithms.tendons import Driven
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import as_element, sum_of_loads
+from ..algorithms.acting_element import as_element, sum_of_loads
 from ..errors import OptionError
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..spatial import Force, Scalar
 from ..spatial.numbers import is_unknown
 from .base import Controller, Gain, Outcome, as_gain, finite_numbers, gains, servo
-from .closed_loops import followed_joints, loops_of
-from .closed_loops import forces_for as closed_forces_for
 from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
+from .mechanism_loops import followed_joints, loops_of
+from .mechanism_loops import forces_for as closed_forces_for
 
 
 @dataclass(frozen=True, eq=False)

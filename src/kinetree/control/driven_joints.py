@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithms import hybrid, newton_euler
 from ..errors import OptionError, ShapeError
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..robot.robot import Robot
 from ..run.failure import Fault
 from ..run.law_kernels import constant, is_traced

@@ -13,10 +13,9 @@ from ..algorithms import newton_euler
 from ..errors import OptionError, ShapeError, UnsupportedError, explains_arguments
 from ..former_names import former_arguments
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, sqrt
 from .base import Controller, Gain, Outcome, servo
-from .closed_loops import completed, followed_joints, left_to_motors, loops_of
 from .computed_torque import check_senses, sensed
 from .driven_joints import (
     Scalars,
@@ -28,6 +27,7 @@ from .driven_joints import (
     spread,
     tracking_error,
 )
+from .mechanism_loops import completed, followed_joints, left_to_motors, loops_of
 
 
 @explains_arguments

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import joint_momenta, kinematics, newton_euler
-from ..algorithms.friction import friction_force
+from ..algorithms.joint_friction import friction_force
 from ..errors import OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
 from ..robot.linear_model import LinearModel, checked_elements, element_slopes

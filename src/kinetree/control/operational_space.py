@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, operational_space
 from ..errors import ModelError, OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
 from ..spatial.arrays import as_array, split
 from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, servo
-from .closed_loops import Yielding, left_to_motors, loops_of, trusted
 from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
+from .mechanism_loops import Yielding, left_to_motors, loops_of, trusted
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from ..algorithms.giving_way import GivingWay
+from ..algorithms.compliant_directions import GivingWay
 from ..errors import UnsupportedError
 from ..model.tree import Model
 from ..spatial import Scalar

@@ -5,7 +5,7 @@ from .circuits import circuit as circuit
 from .circuits import dead_points as dead_points
 from .circuits import quick_return as quick_return
 from .circuits import turn as turn
-from .found import FoundDesign as FoundDesign
+from .found_design import FoundDesign as FoundDesign
 from .goals import ConditionNumber as ConditionNumber
 from .goals import Dwell as Dwell
 from .goals import Energy as Energy

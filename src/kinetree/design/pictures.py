@@ -15,7 +15,7 @@ from .circuits import turn
 from .goals import PathGoal
 
 if TYPE_CHECKING:
-    from .found import FoundDesign
+    from .found_design import FoundDesign
 
 LINKS, PATH, GOAL = "#34495e", "#2980b9", "#c0392b"
 

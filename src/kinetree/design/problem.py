@@ -16,7 +16,7 @@ from ..io.units import LENGTHS
 from ..loops.mobility import planar_count
 from ..loops.moved_designs import MeasuredMotion, MovedDesigns
 from ..model.joints import Continuous, Revolute
-from ..motion.trajectory import Trajectory, span_of
+from ..motion.trajectory_interface import Trajectory, span_of
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import Array, time_shares

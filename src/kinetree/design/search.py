@@ -17,11 +17,11 @@ from ..robot.load import load
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, whole_number
-from .found import FoundDesign, GoalRow
+from .found_design import FoundDesign, GoalRow
 from .free_numbers import FreeNumbers
 from .goals import DesignGoal, Limit, MotionGoal, PointGoal
 from .local_search import LocalSearch
-from .precision import SOLVED, Met, PrecisionPoints
+from .precision_points import SOLVED, Met, PrecisionPoints
 from .problem import DesignProblem
 from .starts import beside, screened
 

@@ -17,7 +17,7 @@ from ..spatial.arrays import Array
 from .goals import PathGoal
 
 if TYPE_CHECKING:
-    from .precision import PrecisionPoints
+    from .precision_points import PrecisionPoints
 
 POOL, SAMPLES, TRIALS = 12, 36, 30
 """Designs per start, samples of their turn, and ways to assign points to them."""

@@ -1,10 +1,10 @@
-from ..algorithms.acting import ActingElement as ActingElement
-from ..contact.stops import JointStops as JointStops
+from ..algorithms.acting_element import ActingElement as ActingElement
+from ..contact.joint_stops import JointStops as JointStops
 from .characteristics import Characteristic as Characteristic
+from .drag_and_gravity import Drag as Drag
+from .drag_and_gravity import GravityField as GravityField
 from .element import ForceElement as ForceElement
 from .element import Surroundings as Surroundings
-from .fields import Drag as Drag
-from .fields import GravityField as GravityField
 from .from_yaml import load as load
 from .motors import Motor as Motor
 from .pushes import JointPush as JointPush

@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement, Loads, Pushing, Scalars
-from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, impedance_of, point_slope
+from ..algorithms.acting_element import ActingElement, Loads, Pushing, Scalars
+from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, difference, impedance_of, point_slope
 from ..algorithms.kinematics import Posed, Twist, poses, twists
 from ..algorithms.tendons import Taut, distance
 from ..contact.surfaces import place
 from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE, Model
-from ..motion.trajectory import Trajectory, span_of, trajectories_of
+from ..motion.trajectory_interface import Trajectory, span_of, trajectories_of
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import as_numbers, is_unknown, shown

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.stops import JointStops
+from ..contact.joint_stops import JointStops
 from ..errors import UnknownNameError
 from ..io.paths import as_path, whole_content
 from ..io.units import Quantity, in_si
@@ -19,7 +19,7 @@ from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
 from .characteristics import Characteristic
-from .fields import Drag, GravityField
+from .drag_and_gravity import Drag, GravityField
 from .motors import Motor
 from .pushes import JointPush, Push
 from .springs import Bushing, JointSpring, PointSpring

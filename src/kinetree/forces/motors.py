@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms.giving_way import Along
+from ..algorithms.compliant_directions import Along
 from ..algorithms.tendons import Taut, clamped
 from ..errors import OptionError
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, sqrt, where
 from ..spatial.numbers import shown
 from .characteristics import Characteristic

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
 from ..spatial.numbers import shown

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms.giving_way import Along
+from ..algorithms.compliant_directions import Along
 from ..errors import OptionError
 from ..spatial import Scalar, Vec3, where
 from ..spatial.arrays import split

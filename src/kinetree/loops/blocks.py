@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from ..algorithms import constraints
-from ..algorithms.closing import Block, FrameGoal
+from ..algorithms.newton_closing_step import Block, FrameGoal
 from ..model.tree import Model
 from ..spatial.arrays import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..algorithms.closing import FrameGoal
+from ..algorithms.newton_closing_step import FrameGoal
 from ..spatial import Matrix3, MatrixRotation, Transform, Vec3
 from ..spatial.arrays import Array, pack, split
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algorithms.closing import Bound, JointRange
+from ..algorithms.newton_closing_step import Bound, JointRange
 from ..model.joints import Revolute
-from ..model.limits import bounded_by_followers
+from ..model.limits_of_followers import bounded_by_followers
 from ..model.tree import Joint, Model
 from ..spatial.arrays import Array
 

@@ -23,7 +23,7 @@ from .coordinates import ByName
 from .moved_designs import MovedDesigns, Points
 from .parts.assembling import Assembling
 from .parts.choice import CoordinateChoice
-from .parts.closing import LoopClosing
+from .parts.closed_configurations import LoopClosing
 from .parts.derivatives import LoopDerivatives
 from .parts.forward import ForwardOfLoops
 from .parts.geometry import LoopGeometry

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spatial.arrays import Array
-from . import closing, long_chains, rank
+from . import closing_on_arrays, long_chains, rank
 from .all_assemblies.some import is_closed
 from .coordinates import decide
 from .long_chains import singular_values
@@ -36,7 +36,7 @@ class Neighbors:
         See :func:`kinetree.loops.rank.by_gap`.
     """
 
-    problem: closing.ClosingProblem
+    problem: closing_on_arrays.ClosingProblem
     matrix: Callable[[Array], Array]
     closed: float
     rounding: float | None = None
@@ -64,7 +64,7 @@ class Neighbors:
         basis, _ = self.motions(q)
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = closing.close_wherever_it_can_be(self.problem, self.problem.step(q, moves), self.closed)
+        near = closing_on_arrays.close_wherever_it_can_be(self.problem, self.problem.step(q, moves), self.closed)
         return near.q[is_closed(near)]
 
     def samples(self, q: Array) -> tuple[Array, Array]:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import constrained, constraints
-from ..algorithms.closing import ClosingTask
 from ..algorithms.driven_motion import DriveChoice, DrivenState, Measure, settled
+from ..algorithms.newton_closing_step import ClosingTask
 from ..errors import UnsupportedError
 from ..model.tree import Model
 from ..run.law_kernels import Law, LawProgram, Runnable, SlopeProgram, can_compile
@@ -25,11 +25,11 @@ from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array
 from . import blocks
+from .closing_in_machine_code import NewtonClosing
 from .coordinates import Coordinates
 from .following import Followed, PathProblem
 from .limits import PositionLimits
 from .moved_designs import MovedDesigns
-from .newton import NewtonClosing
 from .tolerances import CLOSED
 
 Scalars = list[Scalar]

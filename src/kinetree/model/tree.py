@@ -40,7 +40,8 @@ class Body:
     mass_properties : MassProperties
     added : ArticulatedInertia or None
         Additional resistance to accelerations, in body coordinates: springs and dampers to the world that an
-        integration step treats implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
+        integration step treats implicitly, see :mod:`kinetree.simulation.implicit_accelerations`.  It has no weight and
+        no momentum.
     """
 
     name: str

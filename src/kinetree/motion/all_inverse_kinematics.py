@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.closing import ClosingTask
+from ..algorithms.newton_closing_step import ClosingTask
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..loops import blocks
 from ..loops.all_assemblies.search import Assemblies, sort_out
+from ..loops.closing_in_machine_code import NewtonClosing
 from ..loops.following import PathProblem
 from ..loops.goals import between, off
 from ..loops.limits import PositionLimits
-from ..loops.newton import NewtonClosing
 from ..loops.tolerances import CLOSED
 from ..model.joints import Continuous, Revolute
 from ..robot.make import make

@@ -18,7 +18,7 @@ from ..spatial.arrays import split
 from ..spatial.scalar import Scalar, sin, where
 from ..spatial.taylor import Jet, as_jet
 from .piecewise import hermite
-from .trajectory import Motion, Trajectory, alike, seconds, vector
+from .trajectory_interface import Motion, Trajectory, alike, seconds, vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.friction import coefficients
+from ..algorithms.joint_friction import coefficients
 from ..algorithms.tendons import damping_force
 from ..errors import ClosureError, ModelError, OptionError, SingularError, UnsupportedError
 from ..io.tables.text import TextTable
 from ..io.units import in_si
 from ..loops.limits import PositionLimits
-from ..model.limits import bounded_by_followers
+from ..model.limits_of_followers import bounded_by_followers
 from ..robot.linear_model import checked_elements, element_forces
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot

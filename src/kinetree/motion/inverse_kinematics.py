@@ -1,6 +1,6 @@
 """Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
 
-A step is that of closing loops (:mod:`kinetree.algorithms.closing`), with goals, within limits, and with
+A step is that of closing loops (:mod:`kinetree.algorithms.newton_closing_step`), with goals, within limits, and with
 Levenberg-Marquardt damping.  All poses of a batch are stepped together, some steps per call of the machine code; poses
 that are reached leave the batch, the others start again from elsewhere.  The result for a pose does not depend on the
 others, since the additional starts are the same for all.
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.closing import MOST_DAMPING, ClosingTask, FrameGoal
+from ..algorithms.newton_closing_step import MOST_DAMPING, ClosingTask, FrameGoal
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from ..loops import blocks
+from ..loops.closing_in_machine_code import Lanes, NewtonClosing
 from ..loops.limits import PositionLimits
-from ..loops.newton import Lanes, NewtonClosing
-from ..model.limits import bounded_by_followers, limits_in_words, range_left
+from ..model.limits_of_followers import bounded_by_followers, limits_in_words, range_left
 from ..model.tree import Model
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot

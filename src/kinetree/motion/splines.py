@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
-from .trajectory import SLACK, Trajectory, alike, within
+from .trajectory_interface import SLACK, Trajectory, alike, within
 
 BENT = 1e-3
 """There is a kink where a continued polynomial misses the next one by this fraction of the largest value."""

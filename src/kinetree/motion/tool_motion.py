@@ -26,7 +26,7 @@ from .inverse_kinematics import inverse_kinematics
 from .piecewise import hermite, is_concrete
 from .splines import Piecewise
 from .tool_paths import poses
-from .trajectory import Motion, Trajectory
+from .trajectory_interface import Motion, Trajectory
 
 FEWEST, MOST = 16, 4096
 """Samples of each smooth part of a path: as many as needed."""

@@ -17,7 +17,7 @@ from ..spatial.numbers import real_number
 from ..spatial.scalar import cos, sin
 from ..spatial.taylor import Jet, as_jet
 from .basic_trajectories import PROFILES, Timed, trapezoid
-from .trajectory import Motion, Trajectory, seconds, within
+from .trajectory_interface import Motion, Trajectory, seconds, within
 
 ORTHOGONAL = 1e-9
 """How far a rotation matrix may be from an orthogonal one."""

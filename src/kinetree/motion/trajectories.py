@@ -30,11 +30,11 @@ from .basic_trajectories import (
     Sine,
     Trapezoidal,
 )
-from .combine import Picked, Repeated, Stacked
+from .combined_trajectories import Picked, Repeated, Stacked
 from .splines import Piecewise, sampled, spline, through
 from .tool_motion import ToolMotion
 from .tool_paths import Arc, Line, Turn, poses
-from .trajectory import Joined, Trajectory
+from .trajectory_interface import Joined, Trajectory
 
 __all__ = [
     "PROFILES", "Arc", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Line",

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..export.cost import count_algorithm
+from ..export.operation_counts import count_algorithm
 from ..model.changes.regrouping import divided
 from ..model.joints import Revolute
 from ..model.parameters import ParameterTable, parameters, with_parameters

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement
+from ..algorithms.acting_element import ActingElement
 from ..loops.coordinates import Coordinates
 from ..model.tree import Model
 from .robot import Robot

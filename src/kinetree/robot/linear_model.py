@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import newton_euler
-from ..algorithms.friction import friction_force
+from ..algorithms.joint_friction import friction_force
 from ..algorithms.passes import moving_along
 from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind

@@ -51,7 +51,7 @@ from .names_elsewhere import method_called
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
-    from ..export.cost import Count
+    from ..export.operation_counts import Count
     from ..export.symbolic.on_sympy import Equations
     from ..export.webassembly import WebAssembly
     from ..loops.actuation import Actuation
@@ -452,17 +452,17 @@ class Robot(Shown):
         --------
         ``print(robot.cost("inverse_dynamics"))``
         """
-        from ..export import cost
+        from ..export import operation_counts
 
         if self.loops is None:
-            return cost.cost(self, name, **options)
+            return operation_counts.cost(self, name, **options)
         self._need_tree(name)
         if name not in CLOSED_AT_ONCE:
             return self.tree.cost(name, **options)
         if options:
             raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
         whole, prepared = self.loops.whole_algorithm(name)
-        return cost.count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
+        return operation_counts.count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
 
     def _need_tree(self, name: str) -> None:
         """Refuse algorithms whose meaning changes with closed loops."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import friction, singular_joints
+from ..algorithms import joint_friction, singular_joints
 from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
@@ -207,7 +207,7 @@ class Evaluator:
         given = self.read_parameters(parameters)
         with np.errstate(all="ignore"):
             rates = split(v)
-            lost = friction.spent(self._with(given), rates)
+            lost = joint_friction.spent(self._with(given), rates)
             found = [force + 0.0 * rate for force, rate in zip(lost, rates, strict=True)]  # NaN stays NaN
             return np.stack(np.broadcast_arrays(*found), axis=-1) if found else np.array(v)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement, as_element
+from ..algorithms.acting_element import ActingElement, as_element
 from ..algorithms.table import FORWARD_METHODS
 from ..control.base import Controller, as_controller
 from ..control.driven_joints import idle_joints

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..algorithms import kinematics
-from ..algorithms.acting import Scalars
+from ..algorithms.acting_element import Scalars
 from ..algorithms.table import find
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError, SingularError
@@ -24,10 +24,10 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array, pack, split
 from .constrained.drift import Partitioned
 from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
+from .implicit_accelerations import Impedance
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice
 from .system import FORCES, GROUND, LONGEST_AROUND_LOOPS, Acting, DynamicSystem, State
-from .yielding import Impedance
 
 NOTHING = np.zeros(0)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algorithms import constrained, independent_motion, loop_clusters
-from ..algorithms.acting import Scalars
+from ..algorithms.acting_element import Scalars
 from ..algorithms.constrained import UNDRIVEN, Targets
 from ..algorithms.projection import ROUNDS_TO_PROJECT, Projected, close, project
 from ..loops.dynamics import MOST_TOGETHER

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement, Pushing, Scalars
-from ..algorithms.friction import building_up, following, friction_force, times, travels
-from ..algorithms.giving_way import GivingWay
+from ..algorithms.acting_element import ActingElement, Pushing, Scalars
+from ..algorithms.compliant_directions import GivingWay
+from ..algorithms.joint_friction import building_up, following, friction_force, times, travels
 from ..model.tree import Model
 from ..spatial import Scalar
-from .yielding import Impedance
+from .implicit_accelerations import Impedance
 
 
 @dataclass(frozen=True)

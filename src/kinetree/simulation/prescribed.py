@@ -30,7 +30,7 @@ from ..errors import Message, OptionError, Setting, ShapeError, StateError, Unkn
 from ..loops.tolerances import ACCEPTED
 from ..model.joints import Distance, PointOnLine, PointOnPlane
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory, span_of
+from ..motion.trajectory_interface import Trajectory, span_of
 from ..robot.kept_programs import answers_of
 from ..robot.robot import Robot
 from ..run.law_kernels import count_operations

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..algorithms import kinematics, newton_euler
-from ..algorithms.acting import Loads, Scalars, sum_of_loads
+from ..algorithms.acting_element import Loads, Scalars, sum_of_loads
 from ..algorithms.derivatives import AccelerationSlopes
 from ..algorithms.jacobian import columns_at
 from ..algorithms.passes import present

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from ..contact.friction import FAST, direction_of_sliding
 from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
+from ..contact.rigid_friction import FAST, direction_of_sliding
 from ..errors import KinetreeError, NoSolutionError, message_of
 from ..run.failure import Fault
 from ..spatial.arrays import Array

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import DOP853, RK45, Radau
 
-from ..contact.friction import Pace
 from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
+from ..contact.rigid_friction import Pace
 from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
 from ..former_names import former_arguments
 from ..io.progress import TimeBar

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.friction import fading_friction
+from ..algorithms.joint_friction import fading_friction
 from ..errors import (
     KinetreeError,
     KinetreeWarning,
@@ -35,7 +35,7 @@ from .integrators.adaptive import ScipyStepper
 from .integrators.fixed_step_methods import ADAPTIVE, GENERALIZED_ALPHA
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .options import SimulationOptions
-from .records.energy import Energies
+from .records.energy_balance import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .step_budget import EXPLICIT, UNSTABLE_SAMPLES, StepBudget
 from .system import WORKS, State

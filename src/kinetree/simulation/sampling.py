@@ -12,7 +12,7 @@ from collections import deque
 
 import numpy as np
 
-from ..algorithms.acting import Scalars
+from ..algorithms.acting_element import Scalars
 from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level

@@ -37,11 +37,11 @@ from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED
-from .oddities.unheld import warn_of_fall, warn_of_ranges
 from .options import STEPS_AT_MOST, SimulationOptions
 from .prescribed import BoundMotion, Prescribed
 from .records.record import Record
 from .run import SmoothRun
+from .run_warnings.unheld import warn_of_fall, warn_of_ranges
 from .system import DynamicSystem
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ class Simulator(SimulationOptions):
         """Return whether works are computed by default: for single runs, and where the ground may create energy."""
         if not batch or not self.elements:
             return not batch
-        from .oddities.ground_work import is_uneven
+        from .run_warnings.ground_work import is_uneven
 
         return is_uneven(self.elements)
 
@@ -390,7 +390,7 @@ class Simulator(SimulationOptions):
         if known.get(AS_IT_SHOULD):
             return
         from ..contact.start_check import warn_sunken
-        from .oddities.long_steps import warn_of_long_steps
+        from .run_warnings.long_steps import warn_of_long_steps
 
         sunken = warn_sunken(self.robot, self.elements, q)
         too_long = warn_of_long_steps(self.robot, around, q, self.integrator, self.step, knows)
@@ -399,7 +399,7 @@ class Simulator(SimulationOptions):
     def _look_at(self, record: Record, equation: Equation) -> None:
         """Warn of anything suspicious in a run."""
         if equation.system.ground:
-            from .oddities.ground_work import warn_of_gain
+            from .run_warnings.ground_work import warn_of_gain
 
             warn_of_gain(record, equation.system.ground)
         warn_of_fall(self.robot, self.elements, record)

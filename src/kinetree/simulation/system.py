@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import energy, giving_way
-from ..algorithms.acting import ActingElement, Loads, Scalars, sum_of_loads
+from ..algorithms import compliant_directions, energy
+from ..algorithms.acting_element import ActingElement, Loads, Scalars, sum_of_loads
 from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
 from ..control.base import Controller
 from ..control.driven_joints import motorless, refuse_motorless
@@ -33,10 +33,10 @@ from ..run.failure import blaming
 from ..run.law_kernels import can_compile, is_condition
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Scalar
+from .implicit_accelerations import Impedance
 from .loop_choice import LoopChoice
 from .own_joints import OwnJoints
 from .prescribed import BoundMotion
-from .yielding import Impedance
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q, v and z as arrays, each with the batch in front."""
@@ -355,7 +355,7 @@ class DynamicSystem:
         tree, total = self._with(gives, acting, q, v, ahead)
         rows = gives.rows(ahead)
         if rows:
-            return giving_way.forward_dynamics(tree, q, v, total, acting.loads, rows)
+            return compliant_directions.forward_dynamics(tree, q, v, total, acting.loads, rows)
         added = any(body.added is not None for body in tree.bodies)
         method = self.method if not added or self.method in WITH_ADDED else FORWARD_METHODS[0]
         return find("forward_dynamics").function(tree, q, v, total, acting.loads, method=method)

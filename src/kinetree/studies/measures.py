@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement
+from ..algorithms.acting_element import ActingElement
 from ..contact.ground import Ground
 from ..contact.surfaces import whole_body
 from ..control.driven_joints import driven_joints

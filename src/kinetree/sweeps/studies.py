@@ -21,13 +21,13 @@ from ..errors import (
     refuse_unknown_arguments,
 )
 from ..former_names import former_arguments
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..robot.load import as_robot
 from ..simulation.arguments import force_elements
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
-from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.record import Record
+from ..simulation.run_warnings.unheld import without_ranges
 from ..simulation.simulator import simulate
 from ..spatial.arrays import Array
 from ..spatial.numbers import shown, whole_number

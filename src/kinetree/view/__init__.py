@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, UnknownNameError, explain_public, refuse_unknown_arguments
 from ..io.paths import as_path
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..robot.load import load
 from ..robot.robot import Robot
 from ..studies import named_systems

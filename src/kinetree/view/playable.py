@@ -16,7 +16,7 @@ from ..io.paths import as_path
 from ..io.tables.formats import FORMATS
 from ..io.tables.reading import open_table
 from ..model.describe import counted
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory_interface import Trajectory
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
 from ..spatial.arrays import Array

@@ -9,7 +9,7 @@ import kinetree as kt
 from helpers.robots import random_tree
 from kinetree import control as laws
 from kinetree.algorithms.joint_momenta import momenta
-from kinetree.contact import stops
+from kinetree.contact import joint_stops
 from kinetree.contact.ground import HuntCrossley
 from kinetree.motion import trajectories
 from kinetree.run.law_kernels import unrolls
@@ -91,7 +91,7 @@ def test_loops_step_as_it_is_written(how):
     q, v = state_of(robot)
     options = {"time": 3e-4, "step": 3e-4, "samples": 2, **QUIET}
     if how == "damped with stops":
-        options["ground"] = [stops.JointStops(HuntCrossley(2.0, 0.1, exponent=1))]
+        options["ground"] = [joint_stops.JointStops(HuntCrossley(2.0, 0.1, exponent=1))]
         robot = chain(111, lower=-0.02, upper=0.02, damping=0.01)
         q, v = state_of(robot)
     if how in ("law", "function"):

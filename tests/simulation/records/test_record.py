@@ -16,7 +16,7 @@ from kinetree.contact.ground import Ground, HuntCrossley
 from kinetree.io.tables.reading import open_table
 from kinetree.motion import trajectories
 from kinetree.simulation.records import files
-from kinetree.simulation.records.energy import NAMES
+from kinetree.simulation.records.energy_balance import NAMES
 from kinetree.simulation.records.record import FIELDS
 
 

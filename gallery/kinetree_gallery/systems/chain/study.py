@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.export.cost import cost
+from kinetree.export.operation_counts import cost
 from kinetree.robot.robot import Robot
 from kinetree.simulation.simulator import simulate
 from kinetree.studies.drawings import PLANE

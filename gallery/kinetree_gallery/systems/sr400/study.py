@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.export import published
-from kinetree.export.cost import cost
+from kinetree.export import published_counts
+from kinetree.export.operation_counts import cost
 from kinetree.model.mass import MassProperties
 from kinetree.model.pose import Pose
 from kinetree.parameters.base_parameters import BaseParameters
@@ -195,7 +195,7 @@ def _counts(quick: bool) -> Outcome:
     }
     facts = []
     for name, (m, a) in measured.items():
-        stated = published.TABLE_10_3[name]
+        stated = published_counts.TABLE_10_3[name]
         facts.append(
             Fact(f"{name}: our multiplications and additions, not more than", tuple(float(x) for x in stated), (m, a),
                  holds=m <= stated.multiplications and a <= stated.additions, source="Khalil Table 10.3")
@@ -211,13 +211,13 @@ def _counts(quick: bool) -> Outcome:
         "118A of the source are odd: grouping takes 52M and 127A off there, but 126M and 94A off the general case."
     )
     rows = {
-        "case": list(published.TABLE_10_3),
-        "published M": [float(x.multiplications) for x in published.TABLE_10_3.values()],
-        "published A": [float(x.additions) for x in published.TABLE_10_3.values()],
-        "kinetree M": [float(measured[name][0]) for name in published.TABLE_10_3],
-        "kinetree A": [float(measured[name][1]) for name in published.TABLE_10_3],
+        "case": list(published_counts.TABLE_10_3),
+        "published M": [float(x.multiplications) for x in published_counts.TABLE_10_3.values()],
+        "published A": [float(x.additions) for x in published_counts.TABLE_10_3.values()],
+        "kinetree M": [float(measured[name][0]) for name in published_counts.TABLE_10_3],
+        "kinetree A": [float(measured[name][1]) for name in published_counts.TABLE_10_3],
     }
-    cases = [name.replace(", ", ",\n").replace(" parameters", "\nparameters") for name in published.TABLE_10_3]
+    cases = [name.replace(", ", ",\n").replace(" parameters", "\nparameters") for name in published_counts.TABLE_10_3]
     series = {name: column for name, column in rows.items() if name != "case"}
     bars = Bars(cases, series, "operations", "Multiplications (M) and additions (A) of inverse dynamics.")  # type: ignore[arg-type]
     return Outcome(facts, {"operations": rows}, {}, {"operations": bars}, [remark])

@@ -19,7 +19,7 @@ from math import comb
 import numpy as np
 from scipy.linalg import eig
 
-from ...algorithms.closing import FrameGoal
+from ...algorithms.newton_closing_step import FrameGoal
 from ...model.joints import Continuous, Prismatic, Reversed, Revolute
 from ...model.tree import BASE, Model
 from ...spatial import IDENTITY, Transform, Vec3

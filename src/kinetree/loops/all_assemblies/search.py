@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.closing import FrameGoal
+from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import OptionError
 from ...spatial.arrays import Array
 from ...spatial.numbers import random_source, whole_number
-from ..parts.closing import NOTHING_GIVEN, LoopClosing
+from ..parts.closed_configurations import NOTHING_GIVEN, LoopClosing
 from ..rank import null_space, numerical_rank
 from .planar import CannotTellError, PlanarLoops
 

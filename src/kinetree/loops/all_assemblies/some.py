@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...spatial.arrays import Array
-from .. import closing
+from .. import closing_on_arrays
 from ..tolerances import WIDEST
 
 FEW_STEPS = 40
@@ -18,7 +18,7 @@ GUESSES_AT_ONCE = 20
 """Random guesses that are closed together."""
 
 
-def is_closed(found: closing.Closed) -> Array:
+def is_closed(found: closing_on_arrays.Closed) -> Array:
     """Return which configurations are closed, or would be if redundant constraints did not contradict one another."""
     return np.asarray(found.done | (found.held & (np.abs(found.gaps).max(axis=-1, initial=0.0) <= WIDEST)))
 
@@ -41,7 +41,7 @@ class AssemblySearch:
         Given a configuration with small gaps, returns whether they remain because loops are stretched out.
     """
 
-    problem: closing.ClosingProblem
+    problem: closing_on_arrays.ClosingProblem
     tolerance: float
     widest: Callable[[Array], tuple[str, float, str]]
     starts: dict[str, Array]
@@ -56,13 +56,13 @@ class AssemblySearch:
             yield self._closed(q[None], FEW_STEPS)
         for first in range(0, len(self.guesses), GUESSES_AT_ONCE):
             part = self.guesses[first : first + GUESSES_AT_ONCE]
-            yield self._closed(part, closing.MOST_STEPS)
+            yield self._closed(part, closing_on_arrays.MOST_STEPS)
         if len(self.guesses):
             self.tried.append(f"{len(self.guesses)} random configurations")
 
     def _closed(self, guesses: Array, most_steps: int) -> Array:
         # a guess may creep toward a dead end for a long time: the next one should not have to wait
-        found = closing.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
+        found = closing_on_arrays.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
         done = is_closed(found)
         for lane in np.flatnonzero(done & ~found.done):
             done[lane] = not self.is_stretched(found.q[lane])
@@ -83,7 +83,11 @@ class AssemblySearch:
 
 
 def contradicting(
-    problem: closing.ClosingProblem, names: Sequence[str], counts: Sequence[int], guesses: Array, tolerance: float
+    problem: closing_on_arrays.ClosingProblem,
+    names: Sequence[str],
+    counts: Sequence[int],
+    guesses: Array,
+    tolerance: float,
 ) -> list[str]:
     """Return the loops without which the others close: those that contradict one another.
 
@@ -108,6 +112,6 @@ def contradicting(
             return problem.matrix(q) * kept[:, None]
 
         without = replace(problem, gaps=gaps, matrix=matrix)
-        if is_closed(closing.close_wherever_it_can_be(without, guesses.copy(), tolerance, True)).any():
+        if is_closed(closing_on_arrays.close_wherever_it_can_be(without, guesses.copy(), tolerance, True)).any():
             guilty.append(name)
     return guilty

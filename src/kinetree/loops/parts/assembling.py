@@ -10,7 +10,7 @@ from ...model import configurations
 from ...spatial.arrays import Array
 from .. import clusters
 from ..all_assemblies.some import AssemblySearch, contradicting
-from ..closing import ClosingProblem
+from ..closing_on_arrays import ClosingProblem
 from ..neighbors import Neighbors
 from ..tolerances import CLOSED
 from .geometry import LoopGeometry

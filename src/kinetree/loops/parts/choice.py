@@ -17,7 +17,7 @@ from ...model.changes.values import generic, symbols_of_geometry
 from ...run.evaluator import Evaluator
 from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape
-from .. import closing, coordinates, rank
+from .. import closing_on_arrays, coordinates, rank
 from ..all_assemblies.some import is_closed
 from ..coordinates import ByName, Coordinates
 from ..tolerances import ACCEPTED, CLOSED, WIDEST
@@ -144,7 +144,7 @@ class CoordinateChoice:
         if not len(finite):  # all NaN, but of the right shape
             finite = self.assembling.starts["the neutral configuration"][None]
         # constraints that depend on one another where the loops are closed need not do so nearby
-        near = closing.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
+        near = closing_on_arrays.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
         if is_closed(near)[0] and (near.done[0] or not neighbors.is_stretched(near.q[0])):
             return self._choose(*neighbors.samples(near.q[0]))
         return self._choose(self.geometry.jacobian(finite[:1]), np.zeros((1, self.geometry.n_constraints)))

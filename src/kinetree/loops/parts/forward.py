@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ...algorithms import loop_clusters
 from ...errors import SingularityWarning, UnknownNameError, UnsupportedError, callers_level
 from ...model.tree import Joint
-from ...run.friction import friction_force
 from ...run.given_joints import GivenAtJoints
+from ...run.joint_friction import friction_force
 from ...run.small_matrices import one_blas_thread
 from ...run.wrenches import Wrenches
 from ...spatial import Force
@@ -21,7 +21,7 @@ from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank
 from ..checks import opening_rate
 from ..coordinates import Coordinates
-from .closing import LoopClosing
+from .closed_configurations import LoopClosing
 from .inverse import InverseOfLoops
 from .prepared import PreparedDynamics, Quick
 

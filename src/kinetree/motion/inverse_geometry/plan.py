@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...export.cost import count_function
+from ...export.operation_counts import count_function
 from ...spatial import Matrix3, MatrixRotation, Transform, Vec3
 from ...spatial.arrays import Array
 from .chain import NORM, GeometricChain, JointValue, JointValues, PoseEquation, entry, equations, of_hinge, of_slide

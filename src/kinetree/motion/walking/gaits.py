@@ -18,7 +18,7 @@ from ...errors import OptionError, UnknownNameError, UnreachableError
 from ...spatial.scalar import Scalar, where
 from ...spatial.taylor import Jet, as_jet
 from ..piecewise import since
-from ..trajectory import Motion, Trajectory
+from ..trajectory_interface import Motion, Trajectory
 from .legs import Gait, LegAngles, leg_angles
 
 if TYPE_CHECKING:

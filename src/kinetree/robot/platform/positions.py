@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms.closing import FrameGoal
+from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import following
@@ -17,7 +17,7 @@ from ...loops.all_assemblies.search import Assemblies, AssemblyQuestion, marks_o
 from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
-from ...loops.parts.closing import NOTHING_GIVEN
+from ...loops.parts.closed_configurations import NOTHING_GIVEN
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import Array, as_array

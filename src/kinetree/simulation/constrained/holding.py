@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms import constrained
-from ...algorithms.acting import Scalars
+from ...algorithms.acting_element import Scalars
 from ...algorithms.constraints import UNCLOSED, usual_size
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank

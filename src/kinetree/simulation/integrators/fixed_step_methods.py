@@ -150,7 +150,7 @@ def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scala
 IMPLICIT = "implicit_euler"
 """Symplectic Euler with accelerations that know where springs, dampers and servos will be after the step.
 
-See :mod:`kinetree.simulation.yielding`.
+See :mod:`kinetree.simulation.implicit_accelerations`.
 """
 
 FIXED: dict[str, Step] = {

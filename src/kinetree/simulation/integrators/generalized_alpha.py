@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...algorithms import constrained, newton_euler
-from ...algorithms.acting import Scalars
+from ...algorithms.acting_element import Scalars
 from ...algorithms.constrained import inner
 from ...errors import ClosureError
 from ...run.failure import Fault

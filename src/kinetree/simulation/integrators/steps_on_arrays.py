@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.acting import Scalars
+from ...algorithms.acting_element import Scalars
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code

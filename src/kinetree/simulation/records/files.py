@@ -21,7 +21,7 @@ from ...io.tables.writing import csv_text, write_parquet
 from ...spatial.arrays import Array
 from ..events import Occurrence
 from . import checks
-from .energy import LATER, NAMES, Energies
+from .energy_balance import LATER, NAMES, Energies
 from .record import FIELDS
 from .samples import Samples
 

@@ -15,12 +15,12 @@ from ...errors import ExplainsArguments, Message, OptionError, Setting, ShapeErr
 from ...io.units import ShownUnits
 from ...model.describe import counted
 from ...model.units import FORCE_OF
-from ...motion.trajectory import Trajectory
+from ...motion.trajectory_interface import Trajectory
 from ...robot.robot import Robot
 from ...spatial.arrays import Array, pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
-from .energy import Energies
+from .energy_balance import Energies
 from .samples import Samples
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Record(ExplainsArguments):
     z : ndarray, shape (T, ..., n)
         States of controller and force elements.
     energy : Energies
-        See :class:`kinetree.simulation.records.energy.Energies`.
+        See :class:`kinetree.simulation.records.energy_balance.Energies`.
     events : tuple of Occurrence
     robot : Robot or None
         What was simulated; None for a loaded record unless it was given again.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import OptionError
-from ...motion.trajectory import Trajectory
+from ...motion.trajectory_interface import Trajectory
 from ...spatial.arrays import Array, pack, split
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.acting import ActingElement
+from ...algorithms.acting_element import ActingElement
 from ...errors import KinetreeWarning, callers_level
 from ...robot.robot import Robot
 from ...spatial import Scalar, where

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.acting import Scalars
+from ...algorithms.acting_element import Scalars
 from ...algorithms.closed_derivatives import state_basis
 from ...algorithms.independent_motion import independent_freedoms
 from ...algorithms.loop_clusters import Pivots

@@ -34,9 +34,9 @@ from ..arguments import check_integrator, force_elements, initial_state, law_and
 from ..equation import Equation
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
-from ..oddities.long_steps import warn_of_long_steps
-from ..oddities.unheld import warn_of_falling_world
 from ..options import SimulationOptions
+from ..run_warnings.long_steps import warn_of_long_steps
+from ..run_warnings.unheld import warn_of_falling_world
 from ..system import DynamicSystem
 from .actions import Actions, commanded
 from .advance import Advance

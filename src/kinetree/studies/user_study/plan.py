@@ -12,12 +12,12 @@ import numpy as np
 
 from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import ClosureError, PathError
-from ...motion.trajectory import Trajectory
+from ...motion.trajectory_interface import Trajectory
 from ...robot.robot import Robot
-from ...simulation.oddities.unheld import can_fall
 from ...simulation.prescribed import BoundMotion
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
+from ...simulation.run_warnings.unheld import can_fall
 from ...simulation.simulator import simulate, simulate_prescribed
 from ...spatial.arrays import Array
 from ..fact_files import FactFile, StatedFact, Values

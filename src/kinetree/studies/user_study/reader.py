@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.stops import JointStops
+from ...contact.joint_stops import JointStops
 from ...contact.surfaces import Spot, line, rectangle
 from ...errors import FileFormatError, ModelWarning, UnknownNameError, callers_level
 from ...forces.from_yaml import read_forces

@@ -1,6 +1,6 @@
 """Operation counts that the sources publish, as data and as functions of the number of joint variables.
 
-The numbers are in ``published.yaml``, which is read when it is first needed.
+The numbers are in ``published_counts.yaml``, which is read when it is first needed.
 
 M counts multiplications and divisions, A additions and subtractions; sines and cosines are not counted.
 ``docs/references.md`` lists the texts. Misprints are corrected, and each correction is noted; "erratum 27" is number 27
@@ -208,7 +208,7 @@ TABLE_10_3: dict[str, MA]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a table of the file ``published.yaml``."""
+    """Return a table of the file ``published_counts.yaml``."""
     if not name.isupper() or name not in _tables():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _tables()[name]
@@ -222,7 +222,7 @@ def __dir__() -> list[str]:
 @cache
 def _tables() -> dict[str, Any]:
     """Return the published counts, read from their file."""
-    text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("published_counts.yaml").read_text(encoding="utf-8")
     read = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the parser in C is ten times faster
     formulas = {name: tuple(_row(row) for row in rows) for name, rows in read["formulas"].items()}
     return {

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement, Pushing, Scalars
-from ..algorithms.giving_way import GivingWay, impedance_of
+from ..algorithms.acting_element import ActingElement, Pushing, Scalars
+from ..algorithms.compliant_directions import GivingWay, impedance_of
 from ..algorithms.tendons import Taut
 from ..errors import ModelError, OptionError, explain_public
 from ..model.tree import Joint, Link, Model

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.closing import LONGEST_STEP
+from ..algorithms.newton_closing_step import LONGEST_STEP
 from ..spatial.arrays import Array
 from . import long_chains
 from .clusters import Clusters, Stack

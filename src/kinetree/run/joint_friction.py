@@ -1,4 +1,4 @@
-"""Joint forces lost to friction, on arrays; :mod:`kinetree.algorithms.friction` has its laws over any scalar."""
+"""Joint forces lost to friction, on arrays; :mod:`kinetree.algorithms.joint_friction` has its laws over any scalar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.friction import fading_friction, spent_slopes
+from ..algorithms.joint_friction import fading_friction, spent_slopes
 from ..algorithms.tendons import damping_force
 from ..errors import OptionError, StateError, UnsupportedError
 from ..model.tree import Model

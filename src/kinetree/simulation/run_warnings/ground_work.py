@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ...algorithms.acting import ActingElement
+from ...algorithms.acting_element import ActingElement
 from ...contact.ground import Ground
 from ...contact.surfaces import Ball, Plane
 from ...errors import KinetreeWarning, Message, Setting, callers_level

@@ -1,4 +1,4 @@
-"""Combined trajectories: repeated, or side by side; for one after another see :class:`.trajectory.Joined`."""
+"""Combined trajectories: repeated, or side by side; for one after another see :class:`.trajectory_interface.Joined`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import OptionError
 from ..spatial.taylor import Jet
 from .piecewise import since
-from .trajectory import Motion, Trajectory, clipped, same_place, within
+from .trajectory_interface import Motion, Trajectory, clipped, same_place, within
 
 
 def _known(part: Trajectory) -> tuple[float, float]:

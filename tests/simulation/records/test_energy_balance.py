@@ -11,8 +11,8 @@ import kinetree as kt
 from helpers.robots import arm, gripper, random_state, random_tree, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Firm, Ground
-from kinetree.contact.stops import JointStops
-from kinetree.simulation.records.energy import Energies
+from kinetree.contact.joint_stops import JointStops
+from kinetree.simulation.records.energy_balance import Energies
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 

@@ -1,7 +1,7 @@
 """Closing loops and reaching goals in machine code: Newton steps on all lanes, each for as long as it needs.
 
-Configurations that cannot be closed this way, because guess or solution is singular, are left to :mod:`.closing`, which
-determines ranks on the way.
+Configurations that cannot be closed this way, because guess or solution is singular, are left to
+:mod:`.closing_on_arrays`, which determines ranks on the way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..algorithms import closing, kinematics
-from ..algorithms.closing import ClosingTask
+from ..algorithms import kinematics, newton_closing_step
 from ..algorithms.constrained import LEAST_QUALITY
+from ..algorithms.newton_closing_step import ClosingTask
 from ..model.tree import Model
 from ..run.law_kernels import LawProgram, SearchProgram
 from ..run.parameters import Place, put_in
@@ -53,7 +53,7 @@ class Lanes:
     Attributes
     ----------
     state : ndarray
-        As searches return it, see :func:`kinetree.algorithms.closing.returned`.
+        As searches return it, see :func:`kinetree.algorithms.newton_closing_step.returned`.
     nq : int
     """
 
@@ -186,13 +186,13 @@ class NewtonClosing:
             return put_in(model, places, parameters[:numbers]) if places else model
 
         def begin(q: Scalars, parameters: Scalars) -> Scalars:
-            return closing.begin(task, q, parameters[numbers:])
+            return newton_closing_step.begin(task, q, parameters[numbers:])
 
         def step(state: Scalars, parameters: Scalars) -> Scalars:
-            return closing.step(of(parameters), task, state, parameters[numbers:])
+            return newton_closing_step.step(of(parameters), task, state, parameters[numbers:])
 
         sizes = model.nq, numbers + task.goal_size, 2
-        returned = closing.returned(model, task)
+        returned = newton_closing_step.returned(model, task)
         self.program = SearchProgram(
             f"closing of {model.name!r}", begin, step, sizes, model.nq + 4, returned, cpu, compiled
         )
@@ -261,7 +261,7 @@ class NewtonClosing:
         task, tree = self.task, self.model
 
         def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
-            return list(closing.astray(self._of(numbers), task, q, there, rates))
+            return list(newton_closing_step.astray(self._of(numbers), task, q, there, rates))
 
         return LawProgram(f"path of {tree.name!r}", law, self._astray_lengths, self._compiled, cpu=self._cpu)
 
@@ -278,7 +278,7 @@ class NewtonClosing:
 
         def law(q: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
             model = self._of(numbers)
-            return kinematics.integrate(model, q, closing.way_on(model, task, q, rates))
+            return kinematics.integrate(model, q, newton_closing_step.way_on(model, task, q, rates))
 
         lengths = {name: n for name, n in self._astray_lengths.items() if name != "there"}
         return LawProgram(f"path of {tree.name!r}", law, lengths, self._compiled, cpu=self._cpu)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms.closing import ClosingTask, FrameGoal
+from ...algorithms.newton_closing_step import ClosingTask, FrameGoal
 from ...errors import (
     ClosureError,
     OptionError,
@@ -27,15 +27,23 @@ from ...run.parameters import Place
 from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import random_source, whole_number
-from .. import blocks, closing, dynamics, following, rank
+from .. import blocks, closing_on_arrays, dynamics, following, rank
 from ..all_assemblies.some import AssemblySearch
 from ..checks import opening_rate
+from ..closing_in_machine_code import (
+    LEAST_PIVOT,
+    NO_DISTANCE,
+    TRUST,
+    Lanes,
+    NewtonClosing,
+    QuickClosing,
+    independent_rows,
+)
 from ..clusters import single
 from ..coordinates import Coordinates
 from ..goals import numbers_of, off
 from ..mobility import Mobility, planar_count, position_rank, singular_directions
 from ..neighbors import ORDINARY
-from ..newton import LEAST_PIVOT, NO_DISTANCE, TRUST, Lanes, NewtonClosing, QuickClosing, independent_rows
 from ..tolerances import CLOSED, LEAST, NEARLY_CLOSED
 from .choice import ASSEMBLIES, CoordinateChoice
 
@@ -169,12 +177,12 @@ class LoopClosing:
         kernel = self.kernel(free, goals, PATIENT, places)
         if kernel is None:  # the code would be too long
             return self._by_rank(guesses, free, tolerance, False, goals, given)
-        lanes = kernel.search(guesses, given, most=closing.MOST_STEPS)
+        lanes = kernel.search(guesses, given, most=closing_on_arrays.MOST_STEPS)
         lost = np.flatnonzero(~kernel.is_closed(lanes, tolerance))
         if len(lost):
             own = given if given.ndim == 1 else given[lost]
-            nudged = self.geometry.moved(guesses[lost], closing.nudge(free, self._scales[1]))
-            again = kernel.search(nudged, own, most=closing.MOST_STEPS)
+            nudged = self.geometry.moved(guesses[lost], closing_on_arrays.nudge(free, self._scales[1]))
+            again = kernel.search(nudged, own, most=closing_on_arrays.MOST_STEPS)
             lanes[lost] = Lanes(np.where((again.worst < lanes.worst[lost])[:, None], again.state, lanes.state[lost]), 0)
         found, done = np.array(lanes.q), kernel.is_closed(lanes, tolerance)
         unsure = np.flatnonzero(~done & (lanes.worst < max(NEARLY_CLOSED, kernel.slack) ** 2))
@@ -291,12 +299,14 @@ class LoopClosing:
         if goals:
             return self._reached_by_rank(guesses, free, bounded, goals, given)
         problem = self.assembling.problem(free, bounded)
-        found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
+        found = closing_on_arrays.close(problem, guesses, CLOSED if tolerance is None else tolerance)
         q, gaps, done = found.q, found.gaps, found.done
-        unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
+        unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing_on_arrays.NUDGE))
         if len(unsure):
             known = self.choice.at(q[unsure])
-            again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
+            again = closing_on_arrays.polish(
+                problem, q[unsure], CLOSED, closing_on_arrays.Counting(known.ranks, known.least)
+            )
             q[unsure] = again.q
             largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
             if tolerance is None:
@@ -316,12 +326,12 @@ class LoopClosing:
             return np.concatenate([geometry.moved(state[:, :nq], v), state[:, nq:]], axis=-1)
 
         count = geometry.n_constraints + sum(goal.rows for goal in goals)
-        problem = closing.ClosingProblem(
+        problem = closing_on_arrays.ClosingProblem(
             lambda x: self.gaps(x[:, :nq], goals, x[:, nq:]), lambda x: self.matrix(x[:, :nq], goals), moved,
             single(count, geometry.nv), free, geometry.limits if bounded else None,
         )  # fmt: skip
-        counting = closing.Counting((min(count, geometry.nv),), LEAST)
-        found = closing.close(problem, state, CLOSED, counting, most_steps=STEPS_TO_GOALS)
+        counting = closing_on_arrays.Counting((min(count, geometry.nv),), LEAST)
+        found = closing_on_arrays.close(problem, state, CLOSED, counting, most_steps=STEPS_TO_GOALS)
         return found.q[:, :nq], found.done
 
     def _kept_within_limits(

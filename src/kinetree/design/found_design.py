@@ -16,7 +16,7 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from .pictures import before_and_after
 from .pictures import front as front_picture
-from .precision import Met, PrecisionPoints
+from .precision_points import Met, PrecisionPoints
 from .problem import DesignProblem
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree.contact.ground import Firm, HuntCrossley
-from kinetree.contact.stops import JointStops
+from kinetree.contact.joint_stops import JointStops
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.spatial.arrays import flatten, pack, split

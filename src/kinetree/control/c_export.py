@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting import ActingElement
+from ..algorithms.acting_element import ActingElement
 from ..errors import ClosureError, UnsupportedError
 from ..export.c_law import CLaw
-from ..motion.trajectory import Motion, Trajectory
+from ..motion.trajectory_interface import Motion, Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import Array
 

@@ -11,10 +11,10 @@ from helpers.robots import arm, floating_pair
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.engine.count import Count, count
 from kinetree.engine.trace import trace
-from kinetree.export import published as p
-from kinetree.export.published import MA, Formula
-from kinetree.robot import costs
-from kinetree.robot.costs import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
+from kinetree.export import published_counts as p
+from kinetree.export.published_counts import MA, Formula
+from kinetree.robot import cost_formulas
+from kinetree.robot.cost_formulas import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.spatial import AxisRotation, Force, Motion, RigidInertia, Symmetric3, Transform, Vec3, cos, sin
 from kinetree.spatial.arrays import flatten
 from kinetree.studies import sources
@@ -191,7 +191,7 @@ def test_counts_that_are_no_polynomial_are_refused(monkeypatch):
 
 
 def test_interpolation_is_exact():
-    f = costs._interpolate({n: n**3 - 7 * n + 2 for n in (2, 4, 5, 9)})
+    f = cost_formulas._interpolate({n: n**3 - 7 * n + 2 for n in (2, 4, 5, 9)})
     assert f.powers == (2, -7, 0, 1)
     assert [f(n) for n in range(12)] == [n**3 - 7 * n + 2 for n in range(12)]
 
@@ -447,10 +447,10 @@ def test_joint_variables():
 
 
 def test_published_for_a_robot():
-    fixed = {(row.algorithm, row.author): value for row, value in costs.published(general_chain("revolute", 6))}
+    fixed = {(row.algorithm, row.author): value for row, value in cost_formulas.published(general_chain("revolute", 6))}
     assert fixed["inverse_dynamics", "Shah, Saha, Dutt 2013"] == (483, 417)
     assert fixed["mass_matrix", "Featherstone 1987"] == (505, 410)
-    floating = costs.published(floating_pair())
+    floating = cost_formulas.published(floating_pair())
     assert all(row.floating for row, _ in floating)
     row = p.FLOATING_FORWARD[0]
     assert (row, row(1, 0, 3)) in floating

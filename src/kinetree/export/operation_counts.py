@@ -16,7 +16,7 @@ from ..spatial.arrays import flatten
 from ..spatial.numbers import whole_number
 from .c_code import trace_algorithm
 from .model_of import Modeled, model_of
-from .published import MA, Published, rows
+from .published_counts import MA, Published, rows
 
 __all__ = [
     "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "count_function",
@@ -47,7 +47,7 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
     Examples
     --------
     >>> import kinetree as kt
-    >>> from kinetree.export.cost import cost
+    >>> from kinetree.export.operation_counts import cost
     >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=2, com=(0, 0, -1.5)).build()
     >>> print(cost(robot, "inverse_dynamics"))
     3M 1A, 1 sine and cosine
@@ -75,7 +75,7 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
 
     Examples
     --------
-    >>> from kinetree.export.cost import count_function
+    >>> from kinetree.export.operation_counts import count_function
     >>> from kinetree.spatial import Vec3
     >>> print(count_function(lambda a, b: Vec3(*a).cross(Vec3(*b)), 3, 3))
     6M 3A

@@ -15,7 +15,7 @@ import numpy as np
 from ..model.tree import Model
 from ..spatial import Force, Scalar, Vec3
 from . import energy
-from .giving_way import GivingWay, impedance_of
+from .compliant_directions import GivingWay, impedance_of
 
 Scalars = Sequence[Scalar]
 
@@ -74,7 +74,7 @@ class ActingElement:
             Per freedom.
         along : list
             Lengths and lines that depend on several freedoms, with the stiffness and damping along them; see
-            :mod:`kinetree.algorithms.giving_way`.
+            :mod:`kinetree.algorithms.compliant_directions`.
         """
         return impedance_of(tree, [])
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...algorithms.acting import ActingElement
+from ...algorithms.acting_element import ActingElement
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
 from ...robot.robot import Robot
@@ -79,7 +79,7 @@ def warn_of_falling_world(robot: Robot, elements: Sequence[ActingElement], q: Ar
 
 
 def _advice(robot: Robot) -> Message:
-    from ...contact.file_shapes import unused_shapes
+    from ...contact.collision_shapes import unused_shapes
 
     shapes = unused_shapes(robot.model)
     spots = "kinetree.ground.collision_spots(robot)" if shapes else "['foot', ...]"

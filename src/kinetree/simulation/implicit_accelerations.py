@@ -12,8 +12,8 @@ A spring that couples several freedoms must not be counted at each of them, alth
 ground holds a foot a million times harder along its normal than along the surface, as a wire holds a bob, so whatever
 slides would stick and whatever swings would stand still.  A spring between a point of a body and the world is added to
 the inertia of that body along that line only, as articulated bodies allow; one between two bodies is added to the mass
-matrix, see :mod:`kinetree.algorithms.giving_way`.  Friction counts by its force over the speed, not by its slope, so
-that a step may stop sliding but never reverse it.
+matrix, see :mod:`kinetree.algorithms.compliant_directions`.  Friction counts by its force over the speed, not by
+its slope, so that a step may stop sliding but never reverse it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..algorithms import springs, tendons
-from ..algorithms.acting import Loads
-from ..algorithms.friction import coefficients, fading_friction
-from ..algorithms.giving_way import Along, BodyLine, Rows, at_freedoms, impedance_of, slopes_of
+from ..algorithms.acting_element import Loads
+from ..algorithms.compliant_directions import Along, BodyLine, Rows, at_freedoms, impedance_of, slopes_of
+from ..algorithms.joint_friction import coefficients, fading_friction
 from ..algorithms.kinematics import poses, velocities
 from ..algorithms.passes import present
 from ..model.tree import Body, Joint, Model

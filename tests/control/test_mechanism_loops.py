@@ -11,7 +11,7 @@ from helpers import loop_models as models
 from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree import control as laws
-from kinetree.control import closed_loops
+from kinetree.control import mechanism_loops
 from kinetree.control.driven_joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
@@ -325,7 +325,7 @@ def test_spatial_loops_with_motors_everywhere(seed):
     )  # fmt: skip
     alpha = np.random.default_rng(seed).standard_normal(freedoms)
     tau = np.array(
-        closed_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None),
+        mechanism_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None),
         dtype=float,
     )
     a = robot.forward_dynamics(q, v, tau)
@@ -335,7 +335,7 @@ def test_spatial_loops_with_motors_everywhere(seed):
 
 def able(robot, joints):
     try:
-        return bool(closed_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
+        return bool(mechanism_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
     except SingularError:
         return False
 

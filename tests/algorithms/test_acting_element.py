@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.acting import ActingElement, Adapted, as_element
+from kinetree.algorithms.acting_element import ActingElement, Adapted, as_element
 from kinetree.control.base import AdaptedController, as_controller
 
 SOURCE = Path(kt.__file__).parent
@@ -39,7 +39,7 @@ def test_nobody_asks_what_an_element_is():
     """Only the border looks at an object to see what it can do; all others ask the questions."""
     asks = re.compile(r"(has|get)attr\([^)]*\"(loads|law|energy|impedance|kinks|span|spots|parameters|contact_forces|"
                       r"initial_states|label|bound|senses|python_function|controller|parts)\"")  # fmt: skip
-    border = {"algorithms/acting.py", "control/base.py", "forces/characteristics.py"}
+    border = {"algorithms/acting_element.py", "control/base.py", "forces/characteristics.py"}
     for room in ("simulation", "forces", "contact", "control"):
         for path in (SOURCE / room).rglob("*.py"):
             if str(path.relative_to(SOURCE)) not in border:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms.acting import ActingElement
-from ...algorithms.giving_way import slopes_of, sum_of
+from ...algorithms.acting_element import ActingElement
+from ...algorithms.compliant_directions import slopes_of, sum_of
 from ...algorithms.kinematics import Twist, poses
 from ...algorithms.tendons import Taut
 from ...contact.ground import Ground, drag, slopes
-from ...contact.stops import JointStops
+from ...contact.joint_stops import JointStops
 from ...contact.surfaces import touch
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...robot.robot import Robot

@@ -1,6 +1,6 @@
 """The cost of algorithms on general chains, as formulas in the number of joint variables.
 
-With the counts of :mod:`kinetree.export.cost` this is ``kinetree.costs``.
+With the counts of :mod:`kinetree.export.operation_counts` this is ``kinetree.costs``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import UnknownNameError, explain_public
-from ..export.cost import (
+from ..export.operation_counts import (
     Compared,
     Costed,
     Count,
@@ -23,7 +23,7 @@ from ..export.cost import (
     joint_variables,
     published,
 )
-from ..export.published import MA, Formula
+from ..export.published_counts import MA, Formula
 from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ..model.mass import MassProperties
 from ..model.pose import Pose
