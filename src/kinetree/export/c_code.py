@@ -50,7 +50,7 @@ from .model_of import Modeled, model_of
 from .result_names import entries, parts
 
 MOST_STATES = 10_000
-"""The most random states of a test program: each is written out as text."""
+"""The most random states in a test program, since each is written out as text."""
 
 __all__ = ["PRECISIONS", "Exported", "codegen"]
 
@@ -61,7 +61,7 @@ TOLERANCE = {"double": 1e-12, "single": 1e-5}
 """Tolerance of the test program, relative to the largest number of each result, if rounding allows it."""
 
 WORTHLESS = 1e-2
-"""Rounding errors beyond this fraction of the largest number of a result cause a warning."""
+"""Rounding errors above this fraction of the largest number of a result cause a warning."""
 
 
 def trace_algorithm(
@@ -69,8 +69,8 @@ def trace_algorithm(
 ) -> Traced:
     """Return the graph of an algorithm; with ``wrenches``, six more inputs per body: its moment and force.
 
-    ``regroup`` allows regrouped parameters where that does not change the results.  Symbols of the model without a
-    value are the last input.
+    ``regroup`` allows regrouped parameters if that does not change the results. Symbols of the model without a value
+    become the last input.
     """
     loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
@@ -88,7 +88,7 @@ def _singular(model: Model, name: str) -> SingularError:
 
 @dataclass(frozen=True)
 class Exported:
-    """What :func:`codegen` wrote.
+    """The result of :func:`codegen`.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def codegen(
     directory : path-like
         Created if it does not exist. Files of the same names are replaced, each completely or not at all.
     algorithms : sequence
-        Names, or pairs of a name and its options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
+        Names, or pairs of a name and options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
     prefix : str
         Prefix of all names; by default the robot's name in lower case.
     precision : {"double", "single"}
@@ -141,8 +141,8 @@ def codegen(
     states : int
         Random states in the test program, with results computed by the reference.
     controllers : mapping from name to controller, optional
-        Laws of :mod:`kinetree.control`: each becomes a function whose gains are in a struct, and to which the desired
-        motion is given at every call.
+        Laws of :mod:`kinetree.control`; each becomes a function that takes the desired motion as arguments and its
+        gains in a struct.
 
     Returns
     -------
@@ -228,9 +228,9 @@ class _Export:
             self.graph, self.outputs = fuse(self.graph, self.outputs)
 
     def said(self) -> list[str]:
-        """Return what the function computes, with its options, and what is to be known about it."""
+        """Return a description of the function with its options and notes."""
         algorithm = find(self.name)
-        shown = [o.name for o in algorithm.options if not o.chosen_by_loops]  # the others can be seen in the entries
+        shown = [o.name for o in algorithm.options if not o.chosen_by_loops]  # other options show in the entries
         chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(self.options[name]))}" for name in shown)
         notes = [self.summary + (f" ({chosen})" if chosen else "")]
         if algorithm.needs_floating_base:
@@ -287,7 +287,7 @@ class _LawExport(_Export):
         self.arguments, function = own + law.arguments, law.function
         self.traced = trace(function, [n for _, n in self.arguments], lambda x: x)
         time = self.traced.graph.input(sum(self.traced.lengths) - 1)
-        if timeless := time not in self.traced.graph.reachable(self.traced.outputs):  # an argument that nobody needs
+        if timeless := time not in self.traced.graph.reachable(self.traced.outputs):  # an unused argument
             self.arguments, function = self.arguments[:-1], lambda *x: law.function(*x, [0.0])
             self.traced = trace(function, [n for _, n in self.arguments], lambda x: x)
         self.cost = count(self.traced.graph, self.traced.outputs)
@@ -309,7 +309,7 @@ class _LawExport(_Export):
         return c_source.CFunction(self.c_name, self.graph, self.outputs, self.arguments, "tau")
 
     def said(self) -> list[str]:
-        """Return what the law computes, and what is to be known about it."""
+        """Return a description of the law, with notes."""
         return list(self.law.summary)
 
 
@@ -321,7 +321,7 @@ def _size(values: np.ndarray) -> float:
 def _random_state(
     model: Model, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
 ) -> list[np.ndarray]:
-    """Return configurations away from gimbal lock, and random numbers of everyday size for the rest."""
+    """Return configurations away from gimbal lock, and random numbers of moderate size for everything else."""
     rng = np.random.default_rng([seed, 20])
 
     def drawn(name: str, length: int) -> np.ndarray:
@@ -381,7 +381,7 @@ def _word(option: str, value: Any) -> str:
     """Return an option's value as part of a name."""
     if value is True:
         return option
-    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # the joints that move as given
+    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # the joints with given motions
         return "".join("m" if motion else "f" for motion in value)
     texts = [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
     return "_".join(c_source.identifier(text, "frame") for text in texts)
@@ -501,7 +501,7 @@ def _joint_defines(model: Model, upper: str) -> list[str]:
 
 
 def _symbol_defines(model: Model, upper: str) -> list[str]:
-    """Return macros with the index of each symbol of the robot among the numbers that functions take for symbols."""
+    """Return macros with the index of each symbol of the robot in the argument that holds the values of symbols."""
     if not model.symbols:
         return []
     lines, taken = ["/* Numbers of the robot that functions take in symbols: how many, and where each is. */"], {"S"}

@@ -1,4 +1,4 @@
-"""A control law as it is written in C: what it takes, and what of it can be changed."""
+"""A control law as it is written in C: its arguments, and the gains that can be changed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class CLaw:
     Attributes
     ----------
     summary : sequence of str
-        What it computes, and what is to be known about it.
+        What it computes, and notes on its use.
     gains : mapping from str to ndarray
-        Numbers that can be changed, with those that it has.
+        Numbers that can be changed, with their current values.
     arguments : tuple of (str, int)
         Name and length of each other input; the last one is the time, which is left out if the law does not need it.
     function : callable
         ``function(*gains, *arguments)`` over any scalar: lists in, one list out.
     parts : mapping from str to int
-        Where parts of the result begin.
+        Index at which each part of the result begins.
     sample : callable
         ``sample(rng)`` returns random arguments.
     """

@@ -8,7 +8,7 @@ from ..model.tree import Model
 
 
 class Modeled(Protocol):
-    """What exports need of a robot."""
+    """The interface of robots for exports."""
 
     @property
     def model(self) -> Model:

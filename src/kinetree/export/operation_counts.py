@@ -28,9 +28,9 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
     """Return the number of operations that one evaluation of an algorithm takes on this robot.
 
     Constants are folded, zeros are skipped and common subexpressions are computed
-    once; multiplications and additions are not fused.  The count is that of the algorithm with
-    the robot's parameters as they are: machine code and C take fewer operations where these can
-    be regrouped without changing results, about as many as ``robot.grouped()``.
+    once; multiplications and additions are not fused.  The count is that of the algorithm with the robot's parameters
+    as they are. Machine code and C take fewer operations, about as many as for ``robot.grouped()``, if parameters can
+    be regrouped without changing results.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
 
 
 def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results: int | None = None) -> Count:
-    """Return the operations of an algorithm with all its options; with ``results``, for its first numbers only."""
+    """Return the operations of an algorithm with all its options; with ``results``, those of its first numbers only."""
     traced = trace_algorithm(model, name, options)
     return count(traced.graph, traced.outputs[:results])
 
@@ -89,14 +89,14 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
 
 
 class Counted(Modeled, Protocol):
-    """What an overview of costs needs of a robot: mechanisms count some algorithms with their loops closed."""
+    """The interface of robots for an overview of costs; mechanisms count some algorithms with closed loops."""
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return the number of operations of an algorithm."""
 
 
 class Costed(NamedTuple):
-    """An algorithm with the options it was counted with; without a count if it has no answer."""
+    """An algorithm with the options used for counting; it has no count if the algorithm does not apply."""
 
     name: str
     options: Mapping[str, Any]
@@ -105,11 +105,11 @@ class Costed(NamedTuple):
 
 
 def all_costs(robot: Counted) -> list[Costed]:
-    """Return the cost of every algorithm on this robot, or the reason why it has no answer there.
+    """Return the cost of every algorithm on this robot, or the reason why an algorithm does not apply.
 
     The frame is that of the last body, and forward dynamics is counted by articulated and by composite bodies.  For a
-    mechanism, inverse and forward dynamics are counted with closed loops, everything that loops do not affect
-    without, and algorithms for trees only are left out.
+    mechanism, inverse and forward dynamics are counted with closed loops, algorithms that loops do not affect are
+    counted without them, and algorithms that are only for trees are left out.
     """
     looped = robot.model.is_constrained
     return [
@@ -153,7 +153,7 @@ class Variables(NamedTuple):
 def joint_variables(robot: Modeled | Model) -> Variables:
     """Return the numbers of joint variables, on which the published formulas depend.
 
-    A joint with more than three degrees of freedom counts as several of three or fewer.
+    A joint with more than three degrees of freedom counts as several joints of three or fewer.
     """
     model, numbers = model_of(robot), [0, 0, 0]
     skipped = model.roots[0] if model.is_floating else None

@@ -97,7 +97,7 @@ class Published:
     algorithm : str
         ``inverse_dynamics``, ``forward_dynamics``, ``mass_matrix`` or ``floating_base_inverse_dynamics``.
     floating : bool
-        Whether it is for a floating base, whose six variables are not part of n.
+        Whether it is for a floating base, whose six variables are not counted in n.
     author : str
     source : str
         Where it is printed.
@@ -240,7 +240,7 @@ def _row(read: dict[str, Any]) -> Published:
 
 
 def _formula(read: list[int | str] | dict[str, int | str]) -> Formula:
-    """Return a polynomial, or terms by freedom and a constant; fractions are texts."""
+    """Return a polynomial, or terms by freedom and a constant; fractions are given as text."""
     if isinstance(read, list):
         return Formula(tuple(Fraction(c) for c in reversed(read)))
     n1, n2, n3 = (Fraction(read[key]) for key in ("n1", "n2", "n3"))

@@ -1,4 +1,4 @@
-"""The meaning of each number of a result whose shape does not show it: the vectors of mechanisms with loops.
+"""The meaning of each number of a result whose shape does not show it, such as the vectors of mechanisms with loops.
 
 The parts of such a result are named in its row of the table of algorithms; this module explains the numbers of each
 part.
@@ -36,7 +36,7 @@ def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], leas
     model : Model
     algorithm : Algorithm
     options : mapping
-        Its options, complete.
+        All of its options.
     least_quality : float
         The quality below which a result of closed loops is worthless.
     """
@@ -86,7 +86,7 @@ def _residuals(model: Model, options: Mapping[str, Any]) -> list[str]:
     return [
         "sum of the squares of the gaps of all loops (m, rad): how far q is from closed",
         "sum of the squares of the rates of these gaps: how far v is from what the loops allow",
-        # accelerations are such that there are none
+        # accelerations are chosen so that these residuals vanish
         "sum of the squares of their second rates: how far a is from it" if "dependent" in options else "always 0",
     ]
 

@@ -43,7 +43,7 @@ class NamedLaw(NamedTuple):
 
 
 class StepLaw(NamedTuple):
-    """Many steps of a law, as :class:`kinetree.run.law_kernels.StepProgram` takes it."""
+    """Many steps of a law, in the form of :class:`kinetree.run.law_kernels.StepProgram`."""
 
     name: str
     advance: Callable[..., list[Any]]
@@ -66,7 +66,7 @@ class WebAssembly:
     Notes
     -----
     ``name(in, out)`` reads the inputs of one state, one after the other, from the address ``in``, and writes its
-    results to the address ``out``, all as doubles; ``name_many(count, in, out)`` does so for consecutive states.
+    results to the address ``out``, all as doubles; ``name_many(count, in, out)`` does the same for consecutive states.
     Addresses from ``heap`` on are free, and ``memory`` can grow.
     """
 
@@ -76,7 +76,7 @@ class WebAssembly:
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write a ``.wasm`` file and, next to it, its description in ``.json``: both or neither.
 
-        If the path is a folder, the files are named for the robot.
+        If the path is a folder, the files are named after the robot.
         """
         target = as_path(path, "the WebAssembly file")
         if target.is_dir():
@@ -100,10 +100,10 @@ def webassembly(
     robot : Robot, or its model
         Symbols without a value become an input of each function.
     algorithms : sequence
-        Names, or pairs of a name and its options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
+        Names, or pairs of a name and options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
     parameters : mapping, optional
-        Numbers of the robot that become one more input, as methods of a robot take them:
-        ``{"bodies": {"rocker": {"mass": 2.0}}}``.  Their values are listed in the description.
+        Numbers of the robot that become one more input, in the form that methods of a robot accept: ``{"bodies":
+        {"rocker": {"mass": 2.0}}}``. Their values are listed in the description.
     wrenches : bool
         Whether dynamics takes external forces: one more input, moment and force of every body in its own axes at its
         own origin.
@@ -113,7 +113,7 @@ def webassembly(
     Returns
     -------
     WebAssembly
-        With ``code`` and ``description``; ``save("arm.wasm")`` writes both.
+        The module, with ``code`` and ``description``; ``save("arm.wasm")`` writes both.
 
     Examples
     --------

@@ -1,13 +1,14 @@
-"""Changes of parameters that no torque notices, found joint by joint: null-space propagation.
+"""Changes of parameters that do not affect any torque, found joint by joint: null-space propagation.
 
-A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (Khalil section
-10.2.4).  Let the last body of a branch change by x.  Only the energy of that body depends on its joint's coordinates,
-so the energy of x must not; then x acts as if it were welded to the parent, which can compensate it.  So every joint
-has a small space of changes that may be passed on to its parent, and these, joint by joint, are all there are.  The
-space depends on how the parent can move and be oriented in gravity, which is propagated outward.
+A change of parameters is unnoticed if it does not change the energy of any motion, except for a constant (Khalil
+section 10.2.4). Let the parameters of the last body of a branch change by x. Only the energy of that body depends on
+its joint's coordinates, so the energy of x must not depend on them; then x acts as if it were welded to the parent,
+which can compensate for it. So every joint has a small space of changes that may be passed on to its parent, and there
+are no others. The space depends on how the parent can move and how it can be oriented relative to gravity, which is
+propagated outward.
 
-This works for every kind of joint, since only its transform and its motion subspace are used.  What followers and
-closed loops add is not local, and is found numerically afterwards.
+This works for every kind of joint, since only its transform and its motion subspace are used. The additional changes
+due to followers and closed loops are not local, and are found numerically afterwards.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from .grouping import null_space, span
 
 SEED = 20
 SAMPLES = 8
-"""Positions sampled per freedom of a joint: energies are polynomials of degree two in q, or in its sine and cosine."""
+"""Number of positions sampled per freedom of a joint: energies are polynomials of degree two in q, or in its sine and
+cosine."""
 
 LEAST = 1e-9
-"""Effects below this fraction of the largest are rounding."""
+"""Effects below this fraction of the largest are rounding errors."""
 
 
 class Attainable(NamedTuple):
@@ -40,7 +42,7 @@ class Attainable(NamedTuple):
     velocities: Array
     """(6, r): basis of its velocities."""
     gravity: Array
-    """(4, g): basis of gravity in its axes, and 1."""
+    """(4, g): basis of the vectors (gravity in body axes, 1)."""
 
 
 def at_rest(gravity: Sequence[float]) -> Attainable:
@@ -64,7 +66,7 @@ class Placed(NamedTuple):
 
 
 def unnoticed(considered: Considered) -> list[Vector]:
-    """Return a basis of the changes that no torque of the tree notices; followers count as independent joints."""
+    """Return a basis of the changes that affect no torque of the tree; followers count as independent joints."""
     rng = np.random.default_rng(SEED)
     reach = {BASE: at_rest(considered.model.gravity)}
     vectors: list[Vector] = []
@@ -77,7 +79,7 @@ def unnoticed(considered: Considered) -> list[Vector]:
 
 
 def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Considered) -> list[Vector]:
-    """Return the changes that this joint lets through to the parent, which compensates for them."""
+    """Return the changes that this joint passes on to the parent, which compensates for them."""
     nv = placed.subspace.shape[1]
     rotors = [k for k in range(nv) if considered.rotor(link.index, k) is not None]
     offsets = [k for k in range(nv) if considered.offset(link.index, k) is not None]
@@ -85,7 +87,7 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
     rows: list[Array] = []
 
     def demand(of_body: Array, rotor: int | None = None, offset: int | None = None, constant: Any = 0.0) -> None:
-        """Demand that an effect is zero, given per unit of the ten parameters, of a rotor (1) and of an offset."""
+        """Require that an effect is zero, given per unit of the ten parameters, of a rotor (1) and of an offset."""
         block = np.zeros((*of_body.shape[:-1], width))
         block[..., :10] = of_body
         if rotor in rotors:
@@ -202,7 +204,7 @@ def _spreader(count: int) -> Any:
 def _vector(
     x: Array, link: Link, rotors: list[int], offsets: list[int], to_parent: Array, considered: Considered
 ) -> Vector:
-    """Return a change in the units of the table: of the body and its joint, and what the parent compensates."""
+    """Return a change in the units of the table: that of the body and its joint, and the compensation by the parent."""
     found: Vector = {10 * link.index + k: x[k] for k in range(10)}
     found |= {_known(considered.rotor(link.index, k)): x[10 + i] for i, k in enumerate(rotors)}
     found |= {_known(considered.offset(link.index, k)): x[10 + len(rotors) + i] for i, k in enumerate(offsets)}

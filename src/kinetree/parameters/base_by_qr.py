@@ -1,8 +1,8 @@
-"""Changes of parameters that no torque notices, found numerically: QR with pivoting of sampled regressors.
+"""Changes of parameters that do not affect any torque, found numerically: QR with pivoting of sampled regressors.
 
 Torques are linear in the parameters.  Sampled at random states they form a tall matrix, whose dependent columns show
 which parameters act together (Khalil section 10.3.4; the numerical method of its appendix 5).  This needs no theory of
-joints, trees and loops, so it checks the other methods, and finds what closed loops add.
+joints, trees and loops, so it is a check of the other methods, and finds the additional changes due to closed loops.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from .considered import Considered
 from .grouping import triangular
 
 CHUNK = 64
-"""States at a time: the matrix itself is never stored."""
+"""Number of states at a time; the matrix itself is never stored."""
 
 ROUNDING, CLEAR = 1e-12, 1e-6
-"""Pivots below the first fraction of the largest are rounding, those above the second count; between is undecided.
-
-The same holds for lengths of columns in the robot's own units.
+"""Pivots below the first fraction of the largest are rounding errors, and those above the second are significant; in
+between, it is undecided. The same holds for lengths of columns in the robot's own units.
 """
 
 
 class Motions(NamedTuple):
-    """Random states of a robot, and the basis G of a mechanism that its torques are multiplied by; None for a tree."""
+    """Random states of a robot, and the basis G of a mechanism by which its torques are multiplied; None for a tree."""
 
     q: Array
     v: Array
@@ -43,14 +42,14 @@ Draw = Callable[[int, np.random.Generator], Motions]
 
 
 class Found(NamedTuple):
-    """Changes that no force notices, in units of :attr:`Considered.sizes`, and how clearly they differ from others."""
+    """Changes that affect no force, in units of :attr:`Considered.sizes`, and how clearly they differ from others."""
 
     unnoticed: Array
     gap: float
 
 
 def random_motions(considered: Considered) -> Draw:
-    """Return a function that draws states of a tree: any positions, rates and accelerations to the robot's scale."""
+    """Return a function that draws states of a tree: any positions, rates and accelerations at the robot's scale."""
     model, length, time = considered.model, considered.length, considered.time
 
     def draw(count: int, rng: np.random.Generator) -> Motions:
@@ -73,7 +72,8 @@ def freedom_sizes(considered: Considered) -> Array:
 def triangle(considered: Considered, draw: Draw, columns: tuple[int, ...], seed: int = 0) -> Array:
     """Return R of the QR decomposition of sampled regressors, with columns in the robot's own units."""
     rng = np.random.default_rng(seed)
-    # every freedom of a tree depends on a dozen parameters that no outer freedom does; followers and loops on more
+    # every freedom of a tree depends on a dozen parameters that no outer freedom depends on; followers and loops on
+    # more
     coupled = considered.model.has_followers or considered.model.is_constrained
     states = len(columns) + 50 if coupled else max(40, 4 * len(columns) // max(considered.model.nv, 1))
     result = np.zeros((0, len(columns)))
@@ -107,22 +107,22 @@ def sampled_rows(considered: Considered, motions: Motions) -> Array:
 def unnoticed(
     considered: Considered, draw: Draw, columns: tuple[int, ...] | None = None, in_between: str = "refuse"
 ) -> Found:
-    """Return the changes of parameters that no sampled torque notices.
+    """Return the changes of parameters that affect no sampled torque.
 
     Parameters
     ----------
     considered : Considered
     draw : callable
-        Draws states: :func:`random_motions` of a tree, closed ones of a mechanism.
+        A function that draws states: :func:`random_motions` for a tree, closed states for a mechanism.
     columns : tuple of int, optional
         The parameters that may change; all considered ones by default.
     in_between : {"refuse", "ignore"}
-        What to do with effects that are too large for rounding and too small to count.
+        What to do with effects that are too large to be rounding errors and too small to be significant.
 
     Raises
     ------
     SingularError
-        If there is no clear gap between pivots that count and those that are rounding, and that is to be refused.
+        If there is no clear gap between significant pivots and rounding errors, and ``in_between`` is ``"refuse"``.
     """
     least = ROUNDING if in_between == "refuse" else CLEAR
     chosen = considered.columns if columns is None else columns
@@ -150,7 +150,7 @@ def unnoticed(
 
 
 def _refuse_in_between(relative: Array, least: float, considered: Considered, what: str) -> None:
-    """Refuse numbers that are too large for rounding and too small to count."""
+    """Refuse numbers that are too large to be rounding errors and too small to be significant."""
     unclear = relative[(relative > least) & (relative < CLEAR)]
     if unclear.size:
         raise SingularError(

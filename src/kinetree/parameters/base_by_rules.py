@@ -1,11 +1,12 @@
-"""Changes of parameters that no torque notices, by the rules of Khalil, sections 10.2.4 and 10.3.4 to 10.3.6.
+"""Changes of parameters that do not affect any torque, by the rules of Khalil, sections 10.2.4 and 10.3.4 to 10.3.6.
 
-A rule tells what can be moved between bodies, or removed, without any torque noticing: each is a change, a vector with
-few entries.  Placements may hold any scalar, so the same code gives numbers and symbols; which rule applies is decided
-by numbers.
+A rule says which parameters can be moved between bodies, or removed, without affecting any torque. Each is a change, a
+vector with few entries.  Placements may hold any scalar, so the same code gives numbers and symbols; numbers decide
+which rule applies.
 
-In Khalil's notation z is along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its
-axis.  On a floating base, which distinguishes all ten parameters of its body, only rule 2 applies.
+In Khalil's notation, z is along the axis of every joint. Here an axis may have any direction: YY of a hinge stands for
+any inertia about a direction across its axis.  On a floating base, which distinguishes all ten parameters of its body,
+only rule 2 applies.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def unnoticed(
     ----------
     considered : Considered
     parallelograms : sequence of Parallelogram
-        Those among the loops, at a closed configuration.
+        The parallelograms among the loops, at a closed configuration.
     symbolic : Model, optional
         The same model with placements over other scalars.
 
@@ -76,7 +77,7 @@ def unnoticed(
 
 
 class Carriage(NamedTuple):
-    """A joint and the path from the base to it, at q = 0: rotations between parallel axes do not matter here."""
+    """A joint and the path from the base to it, at q = 0; rotations between parallel axes do not matter here."""
 
     carriers: tuple[int, ...]
     """Joints before it, from the base on."""
@@ -168,7 +169,8 @@ class _Rules:
                 axis = Vec3(*kind.axis)
                 yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(second=Symmetric3.outer(axis) * -1.0)))
             return
-        # p1, and further slides perpendicular to all before: mass slides like the rotor, and else moves with the parent
+        # p1, and further slides perpendicular to all previous ones: mass slides like the rotor, and otherwise moves
+        # with the parent
         across = all(
             self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers)
         )
@@ -193,8 +195,8 @@ class _Rules:
     def of_parallelogram(self, p: Parallelogram) -> Iterator[Vector]:
         """Yield rule 1 for bodies that turn alike: only the sum of their inertia tensors matters (eq. 10.54-10.56).
 
-        Khalil has motors only on independent joints.  With more, only the sum of what resists the speed of a corner
-        matters.
+        Khalil assumes motors only on independent joints. If there are more, only the sum of the resistances to the
+        speed of a corner matters.
         """
         for pair in p.alike:
             turn = Transform((pair.rotation,))
@@ -206,10 +208,10 @@ class _Rules:
             yield from ({c: 1.0, columns[0]: -1.0} for c in columns[1:])
 
     def _both_sides(self, kind: JointKind, i: int, x: Transform, j: int, y: Transform) -> Iterator[Vector]:
-        """Yield the changes that a joint cannot notice: inertia moved from one of its sides to the other.
+        """Yield the changes that do not affect a joint: inertia moved from one of its sides to the other.
 
-        Mass, first moment along a hinge and inertia across it (eq. 10.14 to 10.19, 10.51), all inertia of a slide (eq.
-        10.20, 10.52), everything of a weld.
+        These are the mass, the first moment along a hinge and the inertia across it (eq. 10.14 to 10.19, 10.51), all
+        inertia of a slide (eq. 10.20, 10.52), and all parameters of a weld.
         """
         for s in kind.cannot_tell() if isinstance(kind, COVERED) else ():
             yield _difference(self._ten(j, y.rigid_to_parent(s)), self._ten(i, x.rigid_to_parent(s)))
@@ -304,8 +306,9 @@ def _is_zero(x: Scalar) -> bool:
 def upper_bound(model: Model, parallelograms: int = 0) -> int | None:
     """Return the most base parameters of links, without rotors (eq. 10.24, 10.57); None with other joints.
 
-    ``7 n_r + 4 n_p - 4 n_r0 - 3 n_p0 - 2 n_g0 - 11 n_par``: hinges, slides, those directly on the base, hinges
-    directly on the base along gravity, parallelograms; and ten of a floating base.
+    The bound is ``7 n_r + 4 n_p - 4 n_r0 - 3 n_p0 - 2 n_g0 - 11 n_par``, with the numbers of hinges, slides, hinges and
+    slides directly on the base, hinges directly on the base along gravity, and parallelograms; a floating base adds
+    ten.
     """
     if reached(model):
         return None

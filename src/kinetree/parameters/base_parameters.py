@@ -1,4 +1,4 @@
-"""The base parameters of a robot: the fewest numbers that determine its torques, and what is grouped into each."""
+"""The base parameters of a robot: the fewest numbers that determine its torques, and their groups."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .considered import Considered
 from .grouping import group, null_space
 
 LEAST = 1e-9
-"""Effects and coefficients below this, in the robot's own units, are rounding."""
+"""Effects and coefficients below this, in the robot's own units, are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters(ExplainsArguments):
     """The fewest parameters that determine the torques of a robot.
 
-    Every base parameter stands for a group: it is named for the one parameter that stays, and includes others, each
-    with a coefficient.  ``matrix`` maps all parameters to the base parameters, and the regressor's columns of those
-    that stay are the regressor of the base parameters:
+    Every base parameter stands for a group: it is named after the one parameter that is kept, and includes others, each
+    with a coefficient. ``matrix`` maps all parameters to the base parameters, and the regressor of the base parameters
+    consists of the regressor's columns of the parameters that are kept:
 
         base.values == base.matrix @ robot.parameters().values
         robot.regressor(q, v, a)[..., base.columns] @ base.values == robot.inverse_dynamics(q, v, a)
@@ -42,24 +42,24 @@ class BaseParameters(ExplainsArguments):
     table : ParameterTable
         All parameters of the robot.
     columns : tuple of int
-        Indices of those that stay, in that table and among the regressor's columns.
+        Indices of the parameters that are kept, in the table and among the regressor's columns.
     matrix : ndarray, shape (len(base), p)
     considered : tuple of int
-        Indices in the table of the parameters that were to be grouped; friction, unless requested, and rotors of joints
-        without a motor are not among them.
+        Indices in the table of the parameters to be grouped; friction (unless requested) and rotors of joints without a
+        motor are not among them.
     method : str
-        How they were found, in words.
+        How the base parameters were found, in words.
     notes : tuple of str
-        Remarks on this result: geometry that was rounded, how the mechanism is assembled, ...
+        Remarks on this result, for example on rounded geometry or on the assembly of the mechanism.
     upper_bound : int or None
         The most base parameters, without rotors, that a robot with such joints can have (Khalil eq. 10.24, 10.57).
     coefficients : mapping, optional
         ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
     asked : Considered, optional
-        The model, and which of its parameters were to be grouped.
+        The model, and its parameters to be grouped.
 
-    For a robot with symbols that have no value, ``values`` and, if they are among its dimensions, ``matrix`` hold
-    formulas in place of numbers.
+    For a robot with symbols that have no value, ``values`` contains formulas instead of numbers, and so does ``matrix``
+    if some of the symbols are dimensions.
     """
 
     robot: str
@@ -75,7 +75,7 @@ class BaseParameters(ExplainsArguments):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """One name per group: that of the parameter that stays."""
+        """One name per group: that of the parameter that is kept."""
         return tuple(self.table.names[c] for c in self.columns)
 
     @cached_property
@@ -90,7 +90,7 @@ class BaseParameters(ExplainsArguments):
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether there are symbols without a value among parameters or dimensions of the robot itself."""
+        """Whether there are symbols without a value among the robot's own parameters or dimensions."""
         return self.matrix.dtype == object or self.table.values.dtype == object
 
     @cached_property
@@ -101,7 +101,7 @@ class BaseParameters(ExplainsArguments):
 
     @cached_property
     def grouped(self) -> tuple[str, ...]:
-        """Parameters that act only together with others, and are part of their groups."""
+        """Parameters that act only together with others and are part of other groups."""
         gone = {*self.columns, *(self.table.index(name) for name in self.without_effect)}
         return tuple(self.table.names[c] for c in self.considered if c not in gone)
 
@@ -123,9 +123,9 @@ class BaseParameters(ExplainsArguments):
             raise UnknownNameError("base parameter", name, self.names) from None
 
     def group(self, name: str) -> dict[str, Any]:
-        """Return the parameters in a group with their coefficients, the one that stays first.
+        """Return the parameters in a group with their coefficients, beginning with the one that is kept.
 
-        Coefficients are numbers, or formulas where dimensions of the robot are symbols without a value.
+        Coefficients are numbers, or formulas if dimensions of the robot are symbols without a value.
 
         Examples
         --------
@@ -143,9 +143,9 @@ class BaseParameters(ExplainsArguments):
     def formulas(self) -> dict[str, str]:
         """Return every group as in the books: ``{"XXR2": "XX2 - YY2 - D3**2*(M3 + M4 + M5 + M6)", ...}``.
 
-        The group in which the parameter XX of the second link stays is called XXR2, as by Khalil.  Parameters that are
-        symbols in the robot's file keep these names; others are named by their symbol and the number of their link.
-        Those that are zero in a file with symbols are left out.
+        As in Khalil's notation, the group in which the parameter XX of the second link is kept is called XXR2.
+        Parameters that are symbols in the robot's file keep their names; others are named by their symbol and the
+        number of their link. Parameters that are zero in a file with symbols are left out.
 
         Examples
         --------
@@ -159,13 +159,13 @@ class BaseParameters(ExplainsArguments):
     def among(self, names: Iterable[str]) -> BaseParameters:
         """Return the base parameters of a robot if only some parameters are unknown.
 
-        A parameter that acts only together with known ones can then be identified alone, so the groups differ, and
-        there are fewer of them.
+        A parameter that acts only together with known ones can then be identified separately, so there are other and
+        fewer groups.
 
         Parameters
         ----------
         names : iterable of str
-            The unknown parameters; only those that were to be grouped count.
+            The unknown parameters; those that were not to be grouped are ignored.
 
         Examples
         --------
@@ -259,7 +259,7 @@ def _term(x: Any, name: str) -> str:
 def formula_matrix(
     matrix: Array, names: Sequence[str], kept: Sequence[int], coefficients: Mapping[str, Mapping[str, Any]]
 ) -> Array:
-    """Return the map from all parameters to the base ones, with formulas in the robot's own symbols."""
+    """Return the matrix that maps all parameters to the base ones, with formulas in the robot's own symbols."""
     place = {names[c]: k for k, c in enumerate(kept)}
     found = np.where(np.isin(np.arange(matrix.shape[1]), list(kept)), matrix, 0.0).astype(object)
     for grouped, into in coefficients.items():
@@ -269,7 +269,7 @@ def formula_matrix(
 
 
 def table_matrix(kept: Sequence[int], given_up: Sequence[int], coefficients: Array, count: int) -> Array:
-    """Return the map from all parameters to the base ones."""
+    """Return the matrix that maps all parameters to the base ones."""
     matrix = np.zeros((len(kept), count))
     matrix[np.arange(len(kept)), list(kept)] = 1.0
     if given_up:

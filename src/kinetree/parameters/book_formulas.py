@@ -17,7 +17,7 @@ NUMBER = re.compile(r"(?<!\d)(\d+)$")
 
 
 class Grouped(Protocol):
-    """What this module needs of base parameters."""
+    """The interface of base parameters that this module uses."""
 
     @property
     def table(self) -> ParameterTable:
@@ -42,7 +42,7 @@ def parsed(text: str) -> Any:
 
 
 def book_formulas(base: Grouped) -> dict[str, str]:
-    """Return every group as text, by its name in the books."""
+    """Return every group as text, keyed by its name in the books."""
     numbers = _numbers(base.table.names)
     values: Mapping[str, Any] = dict(zip(base.table.names, base.table.values, strict=True))
     found: dict[str, str] = {}
@@ -104,7 +104,7 @@ def _sum(terms: list[tuple[Any, str]], constant: Any) -> str:
 
 
 def _addends(factor: Any) -> list[Any]:
-    """Return the terms of a factor: the books have ``D2**2*(M2 + M3) + D3**2*M3``."""
+    """Return the terms of a factor: the books write ``D2**2*(M2 + M3) + D3**2*M3``."""
     if not isinstance(factor, ScalarFormula) or factor.kind not in ("+", "-", "neg"):
         return [factor]
     parts = [_addends(part) for part in factor.parts]
@@ -126,7 +126,7 @@ def _shown(x: Any) -> str:
 
 
 def _is_one(text: str) -> bool:
-    """Return whether a text is not a sum, except within brackets."""
+    """Return whether text is a single term, with sums only within brackets."""
     depth = 0
     for at, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")

@@ -1,7 +1,8 @@
 """Random motions of a mechanism with closed loops, all in one assembly mode.
 
-A parallelogram can also be assembled crossed, and then has other base parameters.  So samples are reached from one
-closed configuration in small steps, and those near singular configurations, where assembly modes meet, are left out.
+A parallelogram can also be assembled in its crossed form, and then has other base parameters. So all samples are
+reached from one closed configuration in small steps, and those near singular configurations, where assembly modes meet,
+are left out.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ FARTHEST = 2.5
 """How far samples are from the start, in radians or lengths of the mechanism."""
 
 LEAST_QUALITY = 0.2
-"""Samples avoid configurations where the least singular value of K that counts is below this share of its start.
+"""Samples avoid configurations where the smallest nonzero singular value of K is below this share of its initial value.
 
-The region is wide enough that no step crosses it.
+The avoided region is so wide that no step crosses it.
 """
 
 
@@ -35,7 +36,7 @@ def assembled(loops: Loops, candidates: Array, rank: int) -> Assembled:
     loops : Loops
         Loops of the mechanism.
     candidates : ndarray, shape (n, nq)
-        Closed configurations; the one with most parallelograms, then the least singular, is chosen.
+        Closed configurations; the one with the most parallelograms is chosen, and among these the least singular one.
     rank : int
         Generic rank of K.
     """
@@ -69,7 +70,7 @@ def closed_motions(loops: Loops, start: Array, rank: int, considered: Considered
             size = np.abs(along / unit).max(axis=-1, keepdims=True)
             step = along * reach / np.maximum(size, 1e-9) / STEPS
             moved = loops.closing.close(loops.geometry.moved(q, step), must_close=False, limits=False)
-            # if the next step is singular or cannot be closed, the sample stays where it is
+            # if the next step is singular or cannot be closed, the sample remains where it is
             moved = np.where(np.isfinite(moved).all(axis=-1, keepdims=True), moved, q)
             there = loops.geometry.jacobian(moved)
             good = _quality(there, rank) > least

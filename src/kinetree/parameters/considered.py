@@ -17,12 +17,12 @@ from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 from ..spatial.arrays import Array
 
 Vector = dict[int, Scalar]
-"""A change of parameters that no torque notices: by how much each column of the table changes."""
+"""A change of parameters that affects no torque: the amount by which each column of the table changes."""
 
 
 @dataclass(frozen=True)
 class Considered:
-    """A model's table of parameters, and those of its columns that are to be grouped.
+    """A model's parameter table, and the columns that are to be grouped.
 
     Friction, unless it is requested, and the rotors of joints without a motor are left out.
 
@@ -86,7 +86,7 @@ class Considered:
 
     @cached_property
     def time(self) -> float:
-        """A time of the order of the period of a pendulum of that length."""
+        """A time of the order of the period of a pendulum with the robot's length."""
         weight = math.hypot(*self.model.gravity)
         return math.sqrt(self.length / weight) if weight else 1.0
 
@@ -113,7 +113,7 @@ class Considered:
     def order(self) -> tuple[int, ...]:
         """The columns in the order in which they are eliminated.
 
-        As in Khalil: rotors first, then body by body from the last to the first (section 10.3.6).
+        As in Khalil's book, rotors come first, then the bodies from the last to the first (section 10.3.6).
         """
         rotors = [c for c in self.columns if self.rows[c].symbol == "rotor_inertia"]
         others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SOME)]
@@ -126,10 +126,10 @@ class Considered:
 
 
 def _symbols_in_order(model: Model, body: int) -> list[str]:
-    """Return a body's ten parameters in the order in which they are grouped rather than kept.
+    """Return a body's ten parameters in the order of preference for being grouped rather than kept.
 
-    Khalil's joints turn about z and slide along it: a hinge groups M, MZ and YY, a slide the whole tensor.  For another
-    axis the letters are permuted cyclically.
+    Khalil's joints turn about z and slide along it: for a hinge, M, MZ and YY are grouped, for a slide, the whole
+    tensor. For another axis the letters are permuted cyclically.
     """
     kind = model.joints[body].kind
     axis = kind.axis if isinstance(kind, (Revolute, Prismatic)) else (0.0, 0.0, 1.0)

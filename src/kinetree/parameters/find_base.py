@@ -1,4 +1,4 @@
-"""Base parameters of a model by one of three methods, or by those that agree."""
+"""Base parameters of a model by one of three methods, or by those methods that agree."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .parallelograms import Parallelogram
 from .round_geometry import rounded
 
 EXACT = 1e-10
-"""Coefficients below this are rounding: those of rules, and of small decompositions."""
+"""Coefficients from rules and small decompositions that are below this are rounding errors."""
 
 SAMPLED = 1e-7
-"""The same for coefficients from sampled torques."""
+"""The same limit for coefficients from sampled torques."""
 
 SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
 LAST_DIGITS = 1e-13
-"""Relative deviation of coefficients by rules from a number of twelve digits that is treated as rounding."""
+"""If the relative deviation of a coefficient from a number with twelve digits is below this, it is a rounding error."""
 
 IN_BETWEEN = ("refuse", "ignore")
 
@@ -47,7 +47,7 @@ class Tidied:
     precision: str = "double"
 
     def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm unchanged: parameters are grouped on the tree."""
+        """Return the algorithm unchanged, since parameters are grouped on the tree."""
         return name, {}
 
 
@@ -61,7 +61,7 @@ class Assembled(NamedTuple):
 
 
 class Unnoticed(NamedTuple):
-    """Unnoticed changes as columns, their rounding level, and how they were found."""
+    """Unnoticed changes as columns, their level of rounding errors, and how they were found."""
 
     unnoticed: Array
     noise: float
@@ -98,7 +98,7 @@ def base_parameters(
         its dimensions, ``symbols`` must be given.
     method : {"auto", "rules", "null_space", "qr"}
     friction : bool
-        Whether to group damping, Coulomb friction and offsets, too.
+        Whether to also group damping, Coulomb friction and offsets.
     assembled : Assembled, optional
         Assembly of a model with closed loops.
     symbols : Parametric, optional
@@ -106,7 +106,7 @@ def base_parameters(
     notes : tuple of str
         Further remarks on the result.
     in_between : {"refuse", "ignore"}
-        What to do with effects, found numerically, that are too large for rounding and too small to count.
+        What to do with numerical effects that are too large to be rounding errors and too small to be significant.
     """
     if method not in METHODS:
         raise UnknownNameError("method of finding base parameters", method, METHODS)
@@ -157,7 +157,7 @@ class _ThreeMethods:
         return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of Khalil")
 
     def by_null_space(self) -> Unnoticed:
-        """Propagate null spaces along the tree; find what followers and loops add numerically."""
+        """Propagate null spaces along the tree; find the additional changes due to followers and loops numerically."""
         own = span(dense(base_by_null_space.unnoticed(self.considered), self.considered))
         if not self.coupled:
             return Unnoticed(own, EXACT, "null-space propagation")
@@ -176,7 +176,7 @@ class _ThreeMethods:
         return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
 
     def by_agreement(self) -> Unnoticed:
-        """Propagate null spaces, and use the rules if they agree, since these are without rounding."""
+        """Propagate null spaces, and use the rules if they agree, since rules have no rounding errors."""
         whole = self.by_null_space()
         reason = base_by_rules.reached(self.considered.model)
         if reason:
@@ -192,7 +192,7 @@ METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_s
 
 
 def _as_meant(matrix: Array) -> Array:
-    """Remove rounding from the last digits of coefficients, which formulas show: 80 for 80.00000000000004."""
+    """Remove rounding errors from the last digits of coefficients shown in formulas: 80 for 80.00000000000004."""
     short = np.array([float(f"{x:.12g}") for x in matrix.ravel()]).reshape(matrix.shape)
     return np.where(np.abs(matrix - short) <= LAST_DIGITS * np.maximum(1.0, np.abs(matrix)), short, matrix)
 

@@ -1,4 +1,4 @@
-"""From changes that no torque notices to groups of parameters: which stay, and what is grouped into them."""
+"""From changes that affect no torque to groups of parameters: which are kept, and what is grouped into them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..spatial.arrays import Array
 from .considered import Considered, Vector
 
 LEAST_ANGLE = 1e-6
-"""A parameter can be given up if some unnoticed change moves it by at least this fraction of the whole change."""
+"""A parameter can be eliminated if an unnoticed change alters it by at least this fraction of the whole change."""
 
 
 class Grouping(NamedTuple):
-    """The columns of the table that are given up, and how much of each goes into those that stay."""
+    """The columns of the table that are given up, and how much of each goes into those that are kept."""
 
     kept: tuple[int, ...]
     given_up: tuple[int, ...]
     coefficients: Array
-    """One row per column kept, one column per column given up."""
+    """One row per kept column, and one column per column that is given up."""
 
 
 def dense(vectors: Sequence[Vector], considered: Considered) -> Array:
@@ -42,7 +42,7 @@ def triangular(matrix: Array) -> Array:
 
 
 def span(matrix: Array, least: float = 1e-9) -> Array:
-    """Return an orthonormal basis of what the columns span; directions below ``least`` of the largest do not count."""
+    """Return an orthonormal basis of the span of the columns; directions below ``least`` of the largest are ignored."""
     if not matrix.size:
         return np.zeros((len(matrix), 0))
     if matrix.shape[1] > 2 * len(matrix):
@@ -61,12 +61,12 @@ def null_space(matrix: Array, least: float) -> Array:
 def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
     """Return the columns that are given up, as early in ``order`` as possible, one per unnoticed change.
 
-    A column is given up if it is moved by a change that does not move those that have already been given up.
+    A column is given up if there is a change that alters it but none of the columns already given up.
 
     Parameters
     ----------
     unnoticed : ndarray, shape (p, d)
-        A basis of the changes that no torque notices.
+        A basis of the changes that affect no torque.
     order : sequence of int
         Columns of the table.
     """
@@ -80,7 +80,7 @@ def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
         if length < LEAST_ANGLE:
             continue
         found.append(c)
-        left = left @ _turned_to_first(row / length)[:, 1:]  # what is left no longer moves this column
+        left = left @ _turned_to_first(row / length)[:, 1:]  # the remaining changes do not alter this column
     return tuple(found)
 
 
@@ -94,8 +94,8 @@ def _turned_to_first(unit: Array) -> Array:
 def shares(basis: Array, kept: Sequence[int], given_up: Sequence[int]) -> Array:
     """Return how much of each parameter given up goes into each of those kept, (kept, given up).
 
-    With parameters kept (B) and given up (D), a change n does not affect the groups ``x_B + K x_D`` if
-    ``n_B + K n_D = 0``; so K is ``-N_B N_D^-1``.
+    With kept parameters (B) and those given up (D), a change n does not affect the groups ``x_B + K x_D`` if ``n_B + K
+    n_D = 0``; so K is ``-N_B N_D^-1``.
     """
     if not given_up:
         return np.zeros((len(kept), 0))
@@ -103,12 +103,12 @@ def shares(basis: Array, kept: Sequence[int], given_up: Sequence[int]) -> Array:
 
 
 def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
-    """Return the groups that follow from the changes that no torque notices.
+    """Return the groups that follow from the changes that affect no torque.
 
     Parameters
     ----------
     unnoticed : ndarray, shape (p, d)
-        A basis, as :func:`dense` makes it.
+        A basis in the form of :func:`dense`.
     considered : Considered
     noise : float
         Coefficients smaller than this, in the robot's own units, are set to zero.
@@ -130,9 +130,9 @@ def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: 
     Parameters
     ----------
     vectors : sequence of Vector
-        As many as there are columns given up, or more.
+        At least as many as there are columns given up.
     given_up : sequence of int
-        The columns that are given up, in that order.
+        The columns that are given up, in order of elimination.
     simplify : callable
         Simplifies a scalar so that zero becomes ``0``.
 
@@ -145,7 +145,7 @@ def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: 
     left = [dict(v) for v in vectors]
     solved: dict[int, Vector] = {}
     for c in given_up:
-        # the shortest change that moves this column: it fills in least
+        # the change with the fewest entries that alters this column: it causes the least fill-in
         pivot = min((v for v in left if c in v), key=len)
         left.remove(pivot)
         factor = pivot[c]

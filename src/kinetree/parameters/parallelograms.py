@@ -19,10 +19,10 @@ class Alike(NamedTuple):
     """Two bodies that always turn in the same way."""
 
     first: int
-    """The body that takes the other's inertia: the earlier one, or the base."""
+    """The body that takes over the other's inertia: the earlier one, or the base."""
     second: int
     rotation: MatrixRotation
-    """Rotation of the second in the first."""
+    """Rotation of the second body relative to the first."""
 
 
 class Parallelogram(NamedTuple):
@@ -31,7 +31,7 @@ class Parallelogram(NamedTuple):
     loop: str
     alike: tuple[Alike, Alike]
     hinges: tuple[int, ...]
-    """Joints between two sides, which turn at the same speed in one direction or the other."""
+    """Joints between two sides, which turn at the same speed in the same or the opposite direction."""
 
 
 class Side(NamedTuple):
@@ -40,7 +40,7 @@ class Side(NamedTuple):
     body: int
     way: Array
     joint: int | None
-    """The first of these joints; None if it is the cut joint."""
+    """The first of the two joints; None if it is the cut joint."""
 
 
 def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelogram]:

@@ -1,10 +1,10 @@
-"""Parameters with the same torques and as many zeros as possible: zeros are skipped, so regrouped robots cost less.
+"""Parameters that give the same torques with as many zeros as possible; zeros are skipped, which saves operations.
 
-Base parameters tell how few numbers are needed, but not which: what a hinge cannot distinguish may be on either side of
-it.  Three choices save operations, besides Khalil's zeros: a body without extent along its hinge (ZZ = XX + YY in place
-of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment toward it needs 3
-products in place of 5; and along principal axes Euler's equations do without the accelerations of other points. Which
-is best depends on what else is zero, so operations are counted.
+Base parameters tell how few numbers are needed, but not which ones: inertia that a hinge cannot distinguish may be on
+either side of it. Besides Khalil's zeros, three choices save operations: a body without extent along its hinge (ZZ = XX
++ YY instead of YY = 0) has one second moment of mass less; mass at the next joint instead of a first moment toward it
+needs 3 products instead of 5; and along principal axes, Euler's equations do not need the accelerations of other
+points. The best choice depends on which other parameters are zero, so operations are counted.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
         Base parameters of this model.
     form : {"fewest", "table", "symbols"}
         ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"symbols"``: the same with a
-        symbol for each number that is not zero.  ``"fewest"``: of the table and two other choices, the one whose
-        inverse dynamics takes the fewest operations.
+        symbol for each number that is not zero.  ``"fewest"``: the table or one of two other choices, whichever takes
+        the fewest operations for inverse dynamics.
     """
     if form not in FORMS:
         raise UnknownNameError("form of grouped parameters", form, FORMS)
@@ -66,7 +66,7 @@ def _operations(model: Model, values: Array) -> int:
 
 
 def _spare_operations(model: Model, values: Array, base: BaseParameters, *, masses: bool) -> Array:
-    """Return parameters moved across hinges, from the last body to the first; with ``masses``, first moments, too."""
+    """Return parameters moved across hinges, from the last body to the first; with ``masses``, also first moments."""
     tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
     kept = np.isin(np.arange(tens.size), base.columns).reshape(tens.shape)
     silent = ~np.any(base.matrix[:, : tens.size], axis=0).reshape(tens.shape)
@@ -86,7 +86,7 @@ def _spare_operations(model: Model, values: Array, base: BaseParameters, *, mass
 
 
 def _hand_on(joint: Joint, tens: Array, i: int, parts: Sequence[RigidInertia]) -> None:
-    """Move as much of some parts from a body to its parent as leaves zeros."""
+    """Move as much of some parts of the inertia from a body to its parent as creates zeros."""
     kept, handed = divided(inertia_of(tens[i].tolist()), parts)
     tens[i] = ten_of(kept)
     _receive(joint, tens, handed)
@@ -99,9 +99,9 @@ def _receive(joint: Joint, tens: Array, handed: RigidInertia) -> None:
 
 
 def _put_mass_at_the_next_joint(model: Model, i: int, tens: Array) -> None:
-    """Replace one component of the first moment by mass of a body that is carried by a hinge in that direction.
+    """Replace one component of the first moment with mass of a body that is carried by a hinge in that direction.
 
-    That body must need the acceleration of its origin anyway.
+    This pays only if the acceleration of that body's origin is needed anyway.
     """
     for k in model.children[i]:
         if not any(tens[b][6:].any() for b in _carried(model, k)):

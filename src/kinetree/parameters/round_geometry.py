@@ -1,4 +1,4 @@
-"""Geometry without the rounding of files: 1.5708 counts as a right angle where that matters."""
+"""Geometry without the rounding errors of files: 1.5708 counts as a right angle if that matters."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _cut(entries: Array, least: float) -> Array:
 
 
 def _round_rotation(matrix: Array, tolerance: float) -> Array:
-    """Return the rotation nearest to the matrix without its small entries; exact for multiples of right angles."""
+    """Return the rotation nearest to the matrix without its small entries, exact for right angles."""
     cut = _cut(matrix, tolerance)
     if np.array_equal(cut, matrix) and not _nearly_one(matrix, tolerance):
         return matrix

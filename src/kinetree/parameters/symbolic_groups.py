@@ -18,7 +18,7 @@ from .parallelograms import Parallelogram
 def coefficient_expressions(
     considered: Considered, shapes: Sequence[Parallelogram], found: Grouping, symbols: Parametric
 ) -> dict[str, dict[str, Any]]:
-    """Return how much of each parameter given up goes into each one kept, as expressions.
+    """Return, as expressions, how much of each parameter that is given up goes into each one that is kept.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def coefficient_expressions(
     found : Grouping
         The grouping in numbers, which decides which parameters are given up.
     symbols : Parametric
-        The robot with symbols in place of some of its dimensions, others rounded.
+        The robot with symbols in place of some of its dimensions; the others are rounded.
     """
     scalars = symbols.tree(exact, everything=True, symbols=symbol_values(symbols.symbols))
     vectors = [
@@ -72,7 +72,7 @@ def group_expressions(
     names : sequence of str
         Names of the groups.
     groups : sequence of mapping
-        The parameters in each, with numbers as coefficients.
+        The parameters in each group, with numbers as coefficients.
     coefficients : mapping, optional
         Expressions in place of these numbers: ``{grouped: {kept: expression}}``.
     """
@@ -87,5 +87,5 @@ def group_expressions(
 
 
 def _number(x: float) -> Any:
-    """Return a coefficient as a fraction, without rounding in its last digits."""
+    """Return a coefficient as a fraction, without rounding errors in its last digits."""
     return as_written(float(f"{x:.12g}"))

@@ -1,4 +1,4 @@
-"""From an algorithm and arrays to numbers: checking, tracing, compiling, running."""
+"""Evaluation of algorithms on arrays: checking, tracing, compiling, running."""
 
 import warnings
 
@@ -10,4 +10,4 @@ def _warn_of_cache(message: str) -> None:
     warnings.warn(message, CacheWarning, stacklevel=callers_level())
 
 
-cache.report_to(_warn_of_cache)  # the engine does not know kinetree's warning classes
+cache.report_to(_warn_of_cache)  # the engine does not import kinetree's warning classes

@@ -1,4 +1,4 @@
-"""Checks of what a user passes to a computation: configurations, outputs, numbers of threads."""
+"""Checks of the arguments of a computation: configurations, outputs, numbers of threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUATERNION_TOLERANCE = 1e-6
 """How far a quaternion's length may be from one before it is refused."""
 
 SINGULARITY_TOLERANCE = 1e-3
-"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+"""How close to gimbal lock (approximately in radians) an Euler-angle joint may come before a warning."""
 
 
 class StateChecks:
@@ -29,7 +29,7 @@ class StateChecks:
     ----------
     model : Model
     fine : callable, optional
-        ``fine(q)``, a quick check that may find that nothing is wrong with configurations.
+        ``fine(q)``, a quick check that returns True if configurations are certainly valid.
     """
 
     def __init__(self, model: Model, fine: Callable[[Array], bool] | None = None) -> None:
@@ -55,7 +55,7 @@ class StateChecks:
     def _check_quaternions(self, array: Array, name: str) -> None:
         for joint, where in self._quaternions:
             own = array[..., where]
-            with np.errstate(over="ignore"):  # a length that overflows is wrong, too; infinity itself passes
+            with np.errstate(over="ignore"):  # a length that overflows is also wrong; infinity itself is accepted
                 off = np.where(np.isfinite(own).all(axis=-1), np.abs(np.linalg.norm(own, axis=-1) - 1.0), 0.0)
             worst = np.max(off, initial=0.0)
             if worst > QUATERNION_TOLERANCE:
@@ -85,7 +85,7 @@ class StateChecks:
         if not self._quaternions:
             return array
         quaternions = array[..., self.quaternion_places]
-        with np.errstate(all="ignore"):  # infinity becomes NaN, silently
+        with np.errstate(all="ignore"):  # infinity becomes NaN without a warning
             length = np.sqrt((quaternions * quaternions).sum(axis=-1, keepdims=True))
             array[..., self.quaternion_places] = quaternions / length
         if not length.all():
@@ -98,7 +98,7 @@ class StateChecks:
 
     @cached_property
     def quaternion_places(self) -> Array:
-        """Where in ``q`` the four numbers of each quaternion are, (quaternions, 4)."""
+        """Indices in ``q`` of the four numbers of each quaternion, (quaternions, 4)."""
         places = [np.arange(where.start, where.stop) for _, where in self._quaternions]
         return np.array(places, dtype=int).reshape(-1, 4)
 

@@ -50,19 +50,20 @@ from .parameters import GivenParameters, Place, places_of_symbols, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
-"""Bodies up to which a robot becomes straight-line code; larger ones become loops."""
+"""Robots with up to this many bodies become straight-line code; larger ones become loops."""
 
 LONGEST_CODE = 300_000
-"""Nodes of a graph that becomes straight-line code; about twenty seconds of compiling."""
+"""The most nodes of a graph that becomes straight-line code, which takes about twenty seconds to compile."""
 
 MOST_FRAMES = 64
 """The most loops to frames that are kept for a large tree."""
 
 MOST_FORMS = 8
-"""Ways of giving wrenches for which an algorithm has separate code; any others first become forces on all bodies."""
+"""The most forms of wrenches for which an algorithm has separate code; others are first converted to forces on all
+bodies."""
 
 USUAL_METHOD = FORWARD_METHODS[0]
-"""Of forward dynamics."""
+"""Methods of forward dynamics."""
 
 
 def check_cpu(cpu: str | None) -> str:
@@ -83,7 +84,7 @@ def check_cpu(cpu: str | None) -> str:
 def _usual_machine() -> host.Machine:
     """Return the default machine to make code for.
 
-    A wrong name in the environment does not affect robots for which one is given.
+    A wrong name in the environment does not affect robots whose processor is given explicitly.
     """
     try:
         return host.host()
@@ -105,7 +106,7 @@ def supported() -> bool:
 
 
 def warn_of_reference(what: str) -> None:
-    """Warn that something is computed by the reference, since its code would be too long."""
+    """Warn that the reference computes something because machine code would be too long."""
     warnings.warn(
         f"{what} would be more than {LONGEST_CODE:,} operations, too many to compile: the slower reference is used "
         "instead. Batches compensate for much of that; with_backend('reference') does the same without this warning",
@@ -153,7 +154,7 @@ class Compiler:
     @made_once
     def _model_key(self) -> str | None:
         if any(isinstance(j.kind, Custom) for j in self.tree.joints):
-            return None  # a user's function has no name by which a file could be found
+            return None  # a user's function has no name that could identify a file
         return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
@@ -162,8 +163,9 @@ class Compiler:
     ) -> Kernel:  # fmt: skip
         """Return the kernel of an algorithm.
 
-        With ``attachments`` it takes one more vector, the numbers of the wrenches; with ``places`` another one, the
-        numbers of the robot's own parameters; ``derivatives`` are of its results by these.
+        With ``attachments`` it takes one more vector, the numbers of the wrenches; with ``places`` it takes another
+        one, the numbers of the robot's parameters. With ``derivatives`` it returns derivatives with respect to these
+        parameters.
         """
         key = _key(name, options, attachments, places, derivatives)
         kernel = self._kernels.get(key)
@@ -195,7 +197,7 @@ class Compiler:
         shape = algorithm.shape(self.tree, options) + ((lengths[-1],) if derivatives else ())
         if self.loops(algorithm.name, options) and not places:
             if attachments not in ((), each_body(self.tree)):
-                raise TooLong  # another thread has given up the straight-line code since our loads were gathered
+                raise TooLong  # another thread has given up the straight-line code since the loads were gathered
             return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
         key = None
         if self._model_key is not None:
@@ -227,7 +229,7 @@ class Compiler:
 
     @made_once
     def _hinged(self) -> tuple[Model, list[int]]:
-        """The tree with Cardan and Euler-angle joints as series of hinges, and where each body went."""
+        """The tree with Cardan and Euler-angle joints as series of hinges, and the new index of each body."""
         return expand_in_order(self.tree)
 
     @made_once
@@ -322,7 +324,7 @@ class Compiler:
         )  # fmt: skip
 
     def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
-        """Return what a kernel made of others has in common with them."""
+        """Return the arguments that a composed kernel shares with its parts."""
         return {
             "name": f"{algorithm.name} of {self.tree.name!r}",
             "source": lambda: self.trace(algorithm.name),
@@ -414,7 +416,7 @@ class Compiler:
     def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         """Give up straight-line code of an algorithm, which would be too long; warn if nothing else is as fast.
 
-        Its other methods keep theirs, which may well be shorter.
+        The algorithm's other methods keep their code, which may be shorter.
         """
         method = _method(options)
         form = (name, method)
@@ -430,7 +432,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = (), most_nodes:
         float = math.inf, places: tuple[Place, ...] = (), derivatives: bool = False, regroup: bool = False,
     ) -> Traced:  # fmt: skip
-        """Return the graph of an algorithm, or of the derivatives of its results by parameters.
+        """Return the graph of an algorithm, or of the derivatives of its results with respect to parameters.
 
         With ``regroup``, parameters are regrouped first if the results are the same: fewer operations, the same numbers
         up to rounding.  Parameters that are given with each call are not changed.
@@ -473,7 +475,7 @@ class Compiler:
         def source() -> Traced:
             return trace(lambda q: _doubts(self.tree, q), lengths, flatten)
 
-        # a NaN elsewhere must not hide a bad quaternion
+        # NaN in other entries must not hide a bad quaternion
         return Kernel(
             name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target,
             is_guard=True,
@@ -493,7 +495,7 @@ class Compiler:
         if attachments and not self._turns(name, options, attachments):
             return False
         if find(name).is_of_a_frame and self.loops(name, options):
-            return False  # only a few of them are kept
+            return False  # only a few loops are kept
         kernel = self.kernel(name, options, attachments, places)
         try:
             with MAKING:
@@ -515,9 +517,10 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         parameters: GivenParameters, out: np.ndarray | None = None, threads: int = 1, derivatives: bool = False,
     ) -> np.ndarray:  # fmt: skip
-        """Evaluate with other parameters, or differentiate by them; raise :class:`TooLong` if the code would be.
+        """Evaluate with other parameters, or differentiate with respect to them; raise :class:`TooLong` if necessary.
 
-        This is straight-line code however large the tree is: loops over bodies cannot take other parameters.
+        This is straight-line code regardless of the size of the tree, since loops over bodies cannot take other
+        parameters.
         """
         assert parameters.numbers is not None
         form = (f"{'derivatives by parameters' if derivatives else 'parameters'} of {name}", _method(options))
@@ -559,7 +562,8 @@ class Compiler:
     def _turns(self, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> bool:
         """Return whether machine code takes wrenches as they are given.
 
-        A loop treats all bodies alike; and wrenches that come and go (such as contacts) keep taking new forms.
+        A loop treats all bodies alike, and wrenches that come and go (such as contacts) would need new code again and
+        again.
         """
         if self.loops(name, options):
             return False
@@ -602,7 +606,7 @@ def _as_transform(pose: np.ndarray) -> Transform:
 
 
 def _spread(tree: Model, where: str, numbers: Callable[[Link], tuple[float, float]]) -> Spread:
-    """Return how numbers of all joints follow from those of joints that do not follow others."""
+    """Return how the values of all joints follow from those of independent joints."""
     places = [(k, *numbers(link)) for link in tree.links for k in range(*_ends(getattr(link, where)))]
     index, factor, offset = zip(*places, strict=True)
     return Spread(np.array(index, dtype=int), np.array(factor), np.array(offset))

@@ -30,7 +30,7 @@ def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dic
     OptionError
         If an option without a default is missing.
     ModelError, SingularError
-        If the algorithm has no answer on this model.
+        If the algorithm is not defined for this model.
     """
     algorithm = find(name)
     for given in options:
@@ -54,7 +54,7 @@ def _hint(model: Model) -> str:
 
 
 def check_possible(model: Model, algorithm: Algorithm, options: Mapping[str, Any]) -> None:
-    """Refuse what has no answer on this model, as the methods of a robot do."""
+    """Refuse algorithms that are not defined for this model, as the methods of a robot do."""
     if model.nv == 0:
         raise ModelError(f"robot {model.name!r} has no moving joints: there is nothing to compute")
     if algorithm.needs_floating_base and not model.is_floating:

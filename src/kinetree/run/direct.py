@@ -1,4 +1,4 @@
-"""Methods that are machine code: a built-in function in place of a method, from the first lookup on."""
+"""Methods as machine code: from the first lookup on, a built-in function replaces the method."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ M = TypeVar("M", bound=Callable[..., Any])
 class DirectMethod(cached_property):  # type: ignore[type-arg]
     """A method whose plain form, arrays in and no options, is called without going through Python.
 
-    Looked up on an object, it is a built-in function that the object's evaluator makes and the object keeps, as it
-    keeps any :func:`functools.cached_property`; it goes to the method until there is machine code, so that a method
-    kept before the first call is as fast as one looked up after it.  Looked up on the class, or via ``super()`` by a
-    subclass that overrides the method, it is the method in Python.
+    When it is looked up on an object, it is a built-in function that the object's evaluator makes and the object keeps,
+    like a :func:`functools.cached_property`. This function calls the method until there is machine code, so a reference
+    that was taken before the first call is as fast as one taken later. When it is looked up on the class, or via
+    ``super()`` by a subclass that overrides the method, it is the method in Python.
     """
 
     def __init__(self, method: Callable[..., Any], asks_loops: bool = False) -> None:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         return method
 
     def direct_or_by_loops(method: M) -> M:
-        """Do so for trees; with closed loops the result differs, and the loops know how to compute it."""
+        """Do the same for trees; with closed loops the result differs, and the loops compute it."""
         return method
 
 else:

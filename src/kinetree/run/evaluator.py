@@ -1,8 +1,8 @@
-"""From an algorithm's name and arrays to numbers: by machine code, or by the algorithm as it is written.
+"""Evaluation of algorithms by name: with machine code, or with the algorithm as it is written.
 
 A call is checked and computed through Python once.  From then on, calls of that form (the same options, wrenches given
-in the same way) go to an entry point of machine code that takes the arrays themselves, and hands back to Python what it
-does not understand: lists, other types, batches with several axes, a configuration that needs a closer check.
+in the same way) go to an entry point of machine code that takes the arrays directly, and passes everything else back to
+Python: lists, other types, batches with several axes, a configuration that needs a closer check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .parameters import NO_PARAMETERS, SYMBOLS, GivenParameters, ParameterReader
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Key = tuple[Any, ...]
-"""An algorithm, values of its options, places of wrenches, and the form of the parameters if any are given."""
+"""An algorithm, values of its options, attachments of wrenches, and the form of the parameters if any are given."""
 
 
 def _key(
@@ -67,7 +67,7 @@ class Evaluator:
 
     @cached_property
     def compiler(self) -> Compiler | None:
-        """The maker of machine code; None if the algorithms run as they are written."""
+        """The compiler to machine code; None if the algorithms run as they are written."""
         if self.backend == "reference" or not supported():
             return None
         return Compiler(self.model, self.precision == "single", self.cpu)
@@ -84,7 +84,7 @@ class Evaluator:
         self, name: str, options: Mapping[str, Any] | None = None, *, wrenches: Wrenches = None, parameters: Any = None,
         out: Array | None = None, threads: int = 1, **state: Any,
     ) -> Array:  # fmt: skip
-        """Evaluate an algorithm; from the second call of a form on, directly by machine code.
+        """Evaluate an algorithm; from the second call of the same form on, directly by machine code.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Evaluator:
         options : mapping, optional
             All of its options.
         wrenches, parameters, out, threads
-            As the methods of :class:`kinetree.Robot` take them.
+            See the methods of :class:`kinetree.Robot`.
         **state
             Its inputs by name.
         """
@@ -149,7 +149,7 @@ class Evaluator:
                 tree = self._with(parameters)
                 if algorithm.loads:
                     scalars.append(self.loads(given, arrays["q"], tree))
-                # empty lists do not know how many axes they have
+                # the number of axes of empty lists is unknown
                 shape = (*batch, *algorithm.shape(self.model, options))
                 result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
         except NoValueError as problem:
@@ -165,7 +165,7 @@ class Evaluator:
         try:
             return [s for s in Compiler(self.model).symbols_needed(name, options) if s not in known]
         except (KinetreeError, ZeroDivisionError):
-            return []  # something depends on numbers: the first symbol reports it
+            return []  # the algorithm needs numbers: the error names the first symbol
 
     def loads(self, given: Given, q: Array, tree: Model | None = None) -> list[Force | None]:
         """Return one force per body in body axes, at a configuration that has been checked."""
@@ -181,7 +181,7 @@ class Evaluator:
     def derivatives_by_parameters(
         self, name: str, options: dict[str, Any], wrenches: Wrenches, parameters: Any, threads: int, **state: Any
     ) -> Array:
-        """Return how an algorithm's result changes with parameters, which come last: (..., *shape, numbers)."""
+        """Return the derivatives of an algorithm's result with respect to parameters, (..., *shape, numbers)."""
         own, given = self.read_parameters(parameters), gather(self.model, wrenches)
         if not own.places:
             raise OptionError("no parameter to differentiate by is given")
@@ -235,7 +235,7 @@ class Evaluator:
     # ---------------------------------------------------------------- directly to machine code
 
     def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method as a built-in function, which goes directly to machine code as soon as there is some.
+        """Return a method as a built-in function that calls machine code directly as soon as it exists.
 
         Parameters
         ----------
@@ -247,8 +247,8 @@ class Evaluator:
         known = self._methods.get(name)
         if known is not None:
             return known.function
-        # values that machine code refuses go where everything is checked, bypassing the method: its first call
-        # found that the robot has an answer
+        # values that machine code refuses are checked in Python without the method itself, whose first call has already
+        # shown that the algorithm applies to this robot
         inputs, options = find(name).inputs, find(name).defaults
         entry = DirectCall(method, name, refused=self._through_python(name, options, ()))
         key = _key(name, options, ())
@@ -269,7 +269,7 @@ class Evaluator:
     def entry_point(self, name: str, options: Mapping[str, Any]) -> Callable[..., Array] | None:
         """Return an algorithm as a function of its inputs that goes directly to machine code; None before a first call.
 
-        What machine code does not understand it hands to Python, where it is checked.
+        Arguments that machine code does not support are passed to Python and checked there.
         """
         found = self._entries.get(_key(name, options, ()))
         return None if found is None else found[0].function
@@ -340,7 +340,7 @@ class Evaluator:
         """Compile one form of an algorithm, and let calls of that form go directly to it."""
         assert self.compiler is not None
         if not self.compiler.handles(name, options):
-            return  # it turned out to be too long
+            return  # the code turned out to be too long
         try:
             prepare(self.compiler.kernel(name, options), not batch, batch)
         except TooLong:
@@ -349,7 +349,7 @@ class Evaluator:
             return
         self._go_direct(name, options, (), batch)
 
-    # ---------------------------------------------------------------- what has an answer
+    # ---------------------------------------------------------------- whether an algorithm applies
 
     def check_pivots(self, held: Collection[int] = (), parameters: Any = None) -> None:
         """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia.
@@ -383,14 +383,14 @@ class Evaluator:
                 )
 
     def singular_joint(self, held: Collection[int] = ()) -> int | None:
-        """Return the first joint that moves nothing that has inertia; remembered."""
+        """Return the first joint that moves nothing with inertia; the result is remembered."""
         key = frozenset(held)
         if key not in self._singular:
             self._singular[key] = singular_joints.singular_joint(self.model, key)
         return self._singular[key]
 
     def forward_method(self, method: str) -> str:
-        """Return a method of forward dynamics that has an answer here; remembered."""
+        """Return a method of forward dynamics that works for this robot; the result is remembered."""
         if method not in self._chosen_methods:
             self._chosen_methods[method] = singular_joints.possible_method(self.model, method)
         return self._chosen_methods[method]

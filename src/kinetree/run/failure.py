@@ -1,4 +1,4 @@
-"""Faults: what goes wrong while laws run, before there is a record of the simulation to go with it."""
+"""Faults while laws run, before a record of the simulation can be attached to them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..errors import KinetreeError, OptionError, SimulationError, message_of
 
 
 class Fault(Exception):
-    """Something went wrong inside a run; becomes a SimulationError with the record so far.
+    """An error inside a run; it becomes a SimulationError with the record so far.
 
     Parameters
     ----------
     message : str
     time : float, optional
-        When it happened; NaN if unknown, which means as far as the run has come.
+        The time at which it happened; NaN if unknown, in which case the current time of the run is used.
     joint : str, optional
     """
 
@@ -31,7 +31,7 @@ class Fault(Exception):
 
 
 def asked_with_lists(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the answer of a user's function of lists of scalars; explain if it takes these for arrays."""
+    """Return the result of a user's function of lists of scalars; explain the error if it treats these as arrays."""
     try:
         return function(*arguments)
     except TypeError as problem:
@@ -55,9 +55,9 @@ def blaming(what: str, t: Any, even_ours: bool = True) -> Iterator[None]:
     what : str
         The function, in words.
     t : scalar
-        The time of the call; anything but a number (a node, a batch of times) means that it is unknown.
+        The time of the call; if it is not a number but a node or a batch of times, it counts as unknown.
     even_ours : bool
-        Whether kinetree's errors are also treated this way; those from a law already say what is wrong with it.
+        Whether kinetree's own errors are also converted; those from a law already explain themselves.
     """
     try:
         yield

@@ -66,8 +66,8 @@ def compile_function(function: Callable[..., Any], *sizes: int) -> CompiledFunct
     Parameters
     ----------
     function : callable
-        Takes one list of scalars per size, returns scalars in nested lists. It must do without ``if`` on its
-        arguments: :func:`kinetree.where` chooses.
+        Takes one list of scalars per size, returns scalars in nested lists. It must not use ``if`` on its arguments;
+        use :func:`kinetree.where` instead.
     *sizes : int
         Length of each vector.
 

@@ -13,10 +13,10 @@ from ..spatial.arrays import Array, as_array, batch_shape
 
 
 class GivenAtJoints(NamedTuple):
-    """What hybrid dynamics is given."""
+    """The given accelerations and forces of hybrid dynamics."""
 
     values: Array
-    """An acceleration or a force per freedom; zero if nothing is given."""
+    """An acceleration or a force per freedom; zero if none is given."""
     moved: tuple[bool, ...]
     """Per joint, whether its motion is given."""
 

@@ -1,18 +1,18 @@
-"""Laws over any scalar, as machine code or as they are written: the one maker of kernels for traced laws.
+"""Laws over any scalar, run as machine code or as they are written; all kernels of traced laws are made here.
 
-The robot's backend decides.  Machine code is found again by the graph it was made from,
-so equal laws are compiled once however often they are set up.
+The robot's backend decides which. Machine code is identified by the graph it was made from, so equal laws are compiled
+only once, however often they are set up.
 
 :class:`LawProgram`
     a law of named vectors;
 :class:`StepProgram`
-    many steps of a law that asks for rates, which never leave the machine code in between;
+    many steps of a law that evaluates rates, without leaving the machine code in between;
 :class:`SearchProgram`
     steps from a start until each lane is done;
 :class:`TangentProgram`
     a law with its derivative along directions;
 :class:`SlopeProgram`
-    all derivatives of a law by some of its vectors, or those of weighted sums;
+    all derivatives of a law with respect to some of its vectors, or those of weighted sums;
 :class:`TreeProgram`
     a recursion over a large tree, as loops.
 """
@@ -52,10 +52,10 @@ from .large_trees import roll
 Scalars = Sequence[Scalar]
 Law = Callable[..., list[Any]]
 Ask = Callable[[list[Scalar]], list[Scalar]]
-"""How a step asks for rates: a question and its answer, both lists of scalars."""
+"""The function through which a step evaluates rates: from a question to its answer, both lists of scalars."""
 
 SINGLE = "in single precision"
-"""What distinguishes kernels that are made from the same law."""
+"""The options that distinguish kernels made from the same law."""
 
 MOST_KEPT = 100
 """The most kernels that are kept for the next simulation with the same laws."""
@@ -64,8 +64,8 @@ MOST_KEPT_WITH_TABLES = 8
 """The most of these kernels that look up data, which they keep in memory."""
 
 _MADE: dict[tuple[Any, ...], Any] = {}
-"""Kernels of this process by the digest of what they were made from, by their target, and by the places of tables that
-they look up."""
+"""Kernels of this process, keyed by a digest of their source, their target, and the addresses of tables that they
+use."""
 
 
 class Runnable(Protocol):
@@ -98,7 +98,7 @@ def moves_in_loops(robot: Runnable, method: str) -> bool:
 
 
 def has_machine_code(robot: Runnable) -> bool:
-    """Return whether laws that do not involve the robot's own motion can be machine code, whatever its size."""
+    """Return whether laws that do not involve the robot's own motion can be machine code, regardless of its size."""
     return robot.backend == "compiled" and supported()
 
 
@@ -155,8 +155,8 @@ def once(
 ) -> Any:  # fmt: skip
     """Return the kernel with this content: an existing one, or a new one.
 
-    ``make`` gets its key on disk, and its target.  Tables are data, and so are loops that it calls: kernels that differ
-    only in them share the code on disk, and each is loaded for its own.
+    ``make`` is called with the key on disk and the target. Tables are data, and so are loops that the kernel calls:
+    kernels that differ only in these share the code on disk, and the code is loaded separately for each.
     """
     key, target = cache.digest(fingerprint(), content), host.target(cpu)
     places = tuple(map(id, tables))  # the kernel keeps them alive
@@ -216,7 +216,7 @@ class LawProgram:
     compiled : bool
         Machine code or plain Python.
     longest : int, optional
-        Laws with more operations than this stay plain Python anyway.
+        Laws with more operations than this remain plain Python.
     cpu : str
         The processor to make machine code for; the default one if empty.
     single : bool
@@ -232,7 +232,7 @@ class LawProgram:
         self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
         self.kernel: Kernel | None = None
         self.constants: Array | None = None
-        """What it returns, if that depends on nothing: a robot without motors and friction."""
+        """The result, if it is constant, as for a robot without motors and friction."""
         if compiled:
             names = tuple(self.lengths)
 
@@ -273,7 +273,7 @@ class LawProgram:
         return None if self.kernel is None else OneState(self.kernel)
 
     def prepared(self, vectors: Mapping[str, Array], threads: int = 1) -> Callable[[], Array]:
-        """Return the evaluation of a batch that stays in place, vectors (count, n) whose numbers may change."""
+        """Return a function that evaluates a batch in fixed arrays (count, n), whose numbers may change."""
         if self.kernel is None:
             return lambda: self(vectors, threads)
         return prepared_call(self.kernel, [vectors[name] for name in self.lengths], threads)
@@ -326,7 +326,7 @@ class StepProgram:
     advance : callable
         ``advance(ask, t, state, h, parameters)`` returns the next state; ``ask(question)`` returns the answer.
     rate : callable
-        ``rate(question, parameters)`` answers; or returns what ``inside`` is called with, and the rest of the answer.
+        ``rate(question, parameters)`` returns the answer; or the arguments of ``inside``, and the rest of the answer.
     sizes : Sizes
     cpu : str
         The processor to make machine code for; the default one if empty.
@@ -337,9 +337,9 @@ class StepProgram:
     samples : int
         How many states it returns, one after every n steps.
     inside : TreeProgram, optional
-        What the rate calls.
+        The program that the rate calls.
     longest : float
-        Operations beyond which there is no machine code: then ``is_too_long``.
+        If there are more operations than this, there is no machine code, and ``is_too_long`` is True.
     """
 
     def __init__(
@@ -392,7 +392,7 @@ class StepProgram:
         return state
 
     def prepared(self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1) -> PreparedCall:
-        """Return steps of a batch that stays in place: arrays (count, ...) whose numbers may change.
+        """Return a function that steps a batch in fixed arrays (count, ...), whose numbers may change.
 
         The returned function takes the array for the new state, or makes one.
         """
@@ -430,7 +430,7 @@ class OneStateSteps:
 
 
 def of_no_graph() -> Traced:
-    """Stand in for the graph of a kernel that is made of several."""
+    """A placeholder for the graph of a kernel that is made of several."""
     raise AssertionError("made of stages, not of one graph")
 
 
@@ -446,9 +446,9 @@ class SearchProgram:
     sizes : sequence of int
         How many numbers the start and each vector of parameters have; empty vectors are left out.
     going : int
-        Place in the state of a number that is positive until a lane is done.
+        Index in the state of a number that is positive until a lane is done.
     returned : sequence of int
-        Places in the state of what is returned.
+        Indices in the state of the numbers that are returned.
     cpu : str
         The processor to make machine code for; the default one if empty.
     compiled : bool
@@ -500,7 +500,7 @@ class SearchProgram:
     def direct(self, otherwise: Callable[..., Any]) -> Callable[..., Array] | None:
         """Return a built-in function of the number of steps, a start and parameters, for one state; None if impossible.
 
-        What machine code does not understand goes to ``otherwise``, with the same arguments.
+        Arguments that machine code does not support go to ``otherwise``.
         """
         if not self.compiled or not available():
             return None
@@ -540,7 +540,8 @@ class TangentProgram:
 
 
 MOST_SLOPES = 30_000
-"""Operations up to which all derivatives of a law are one sequence; beyond that, each column is computed separately."""
+"""Up to this many operations, all derivatives of a law are one sequence; beyond that, each column is computed
+separately."""
 
 
 class SlopeProgram:
@@ -555,13 +556,13 @@ class SlopeProgram:
     lengths : mapping of str to int
         Length of each vector; those of length zero are left out.
     by : sequence of str
-        Vectors that derivatives are taken by, one after the other.
+        Vectors with respect to which derivatives are taken, one after the other.
     compiled : bool
         Machine code, or the law as it is written, on dual numbers.
     cpu : str
         The processor to make machine code for; the default one if empty.
     order : {1, 2}
-        Of the derivatives; second ones need machine code.
+        Order of the derivatives; second derivatives need machine code.
     """
 
     def __init__(
@@ -645,11 +646,11 @@ class TreeProgram:
         ``function(tree, *vectors)``, written in passes over the tree.
     tree : Model
     layouts : tuple of {"q", "v", "wrench"}
-        What each vector is: nq, nv or six numbers per body.
+        Layout of each vector: nq numbers, nv numbers, or six numbers per body.
     shape : tuple of int
         Shape of the result.
     threads : int
-        For batches.
+        Number of threads for batches.
     cpu : str
         The processor to make machine code for; the default one if empty.
     """

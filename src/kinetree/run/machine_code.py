@@ -17,9 +17,9 @@ class MachineCode:
     Parameters
     ----------
     processor : str
-        LLVM's name for it; empty if no code can be made.
+        LLVM's name of the processor; empty if no code can be made.
     lanes : int
-        Doubles that one instruction takes; 0 if no code can be made.
+        Number of doubles per instruction; 0 if no code can be made.
     fused : bool
         Whether a product and a sum are one instruction.
     llvm : str
@@ -67,7 +67,7 @@ def code_cache() -> CodeCache:
     for file in folder.glob("*.code"):
         try:
             sizes.append(file.stat().st_size)
-        except OSError:  # another process has just thrown it away
+        except OSError:  # another process has just removed it
             continue
     nearest = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     return CodeCache(folder, len(sizes), sum(sizes), os.access(nearest, os.W_OK))

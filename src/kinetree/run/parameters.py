@@ -1,7 +1,7 @@
-"""Parameters of the robot itself as inputs: as users give them, and as one vector of numbers.
+"""Parameters of the robot as inputs: as users give them, and as one vector of numbers.
 
-As with wrenches, what is given is separated from its numbers: a kernel is made once for the parameters that it takes,
-and then gets their numbers as one more vector, with a batch in front if they vary.
+As with wrenches, the names of parameters are separated from their numbers: a kernel is made once for the parameters
+that it takes, and then gets their numbers as one more vector, with leading batch axes if they vary.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ..spatial import Scalar
 from ..spatial.arrays import Array, batch_shape
 
 TABLES = ("bodies", "joints", "frames", "loops", "tendons")
-"""Mappings of names to mappings of properties, as a robot's file has them."""
+"""Mappings of names to mappings of properties, as in a robot's file."""
 
 GEOMETRY = ("position", "rpy", "seat")
-"""Properties that define where something is."""
+"""Properties that define positions."""
 
 DRAWING = "drawing"
 """Numbers of the drawing that a planar linkage was made from, by their names: coordinates and distances of points."""
@@ -36,14 +36,14 @@ DRAWING = "drawing"
 GRAVITY = "gravity"
 OF_FRICTION = (*FRICTION, *OF_FADING, "friction_offset")
 FLAT = "parameters"
-"""Rows of the table of parameters, by their names."""
+"""Rows of the parameter table, by their names."""
 
 SYMBOLS = "symbols"
 """Symbols of the robot that have no value, by their names."""
 
 
 class Place(NamedTuple):
-    """Where some numbers belong in a model."""
+    """The location of some numbers in a model."""
 
     table: str
     """One of :data:`TABLES`, :data:`DRAWING`, :data:`GRAVITY`, :data:`FLAT` or :data:`SYMBOLS`."""
@@ -52,13 +52,13 @@ class Place(NamedTuple):
     key: str = ""
     """A property; for the table the name of the parameter, for symbols the symbol."""
     size: int = 1
-    """How many numbers it has."""
+    """The number of scalars."""
     alone: bool = True
     """Whether it is one number rather than a vector of one."""
 
     @property
     def path(self) -> str:
-        """The keys of the nested mappings that lead there, with dots between them: ``bodies.trunk.mass``."""
+        """The keys of the nested mappings, joined by dots: ``bodies.trunk.mass``."""
         if self.table == DRAWING:
             return f"{DRAWING}.{self.key}"
         return f"{self.table}.{self.owner}.{self.key}" if self.table in TABLES else self.key or self.table
@@ -104,7 +104,7 @@ class GivenParameters:
         return self.numbers[..., self.slice_of(place)]
 
     def slice_of(self, place: Place) -> slice:
-        """Return where the numbers of one place are among all."""
+        """Return the slice of one place's numbers among all."""
         first = sum(p.size for p in self.places[: self.places.index(place)])
         return slice(first, first + place.size)
 
@@ -114,7 +114,7 @@ _FORMS = count(1)
 
 
 class ParameterReader:
-    """Reads parameters as users give them; what was found correct once is not checked again.
+    """Reads parameters as users give them; forms that were found correct once are not checked again.
 
     Parameters
     ----------
@@ -124,11 +124,11 @@ class ParameterReader:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._right: dict[tuple[Place, ...], tuple[list[int] | slice, int]] = {}
-        """Places that are correct, which of their numbers are masses, and the identifier of the form."""
+        """Known forms: correct places, which of their numbers are masses, and an identifier."""
 
     @cached_property
     def table(self) -> dict[str, Place]:
-        """Places of the table of parameters, by their names."""
+        """Places of the parameter table, by their names."""
         return {p.name: Place(FLAT, key=p.name) for p in rows(self.model)}
 
     @cached_property
@@ -147,7 +147,7 @@ class ParameterReader:
         """
         if given is None:
             return NO_PARAMETERS
-        if isinstance(given, GivenParameters):  # read before, possibly with other numbers since
+        if isinstance(given, GivenParameters):  # already read, possibly with other numbers
             return given
         if isinstance(given, ParameterTable):
             given = dict(zip(given.names, given.values, strict=True))
@@ -184,7 +184,7 @@ class ParameterReader:
         return self._masses(self._whole), next(_FORMS)
 
     def _masses(self, places: tuple[Place, ...]) -> list[int] | slice:
-        """Return which numbers are masses of bodies; those of grouped parameters may be anything and do not count."""
+        """Return which numbers are masses of bodies; those of grouped parameters may have any value and are ignored."""
         grouped = {b.name for b in self.model.bodies if isinstance(b.mass_properties, GroupedMass)}
         found, first = [], 0
         for place in places:
@@ -283,7 +283,7 @@ def _array(value: Any, place: Place) -> Array:
 
 
 def own_numbers(model: Model, place: Place) -> Array:
-    """Return the model's own numbers in a place, (size,)."""
+    """Return the model's own numbers at a place, (size,)."""
     if place.table == GRAVITY:
         return np.array(model.gravity, dtype=float)
     if place.table == FLAT:
@@ -327,14 +327,14 @@ def put_in(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> 
 
 
 def stand_in(model: Model, places: Sequence[Place]) -> Model:
-    """Return a model of numbers for checking whether there is an answer: given inertias count as nonzero."""
+    """Return a model of numbers for checking whether an algorithm applies: given inertias count as nonzero."""
     if not places:
         return model
     return _substituted(model, places, _some(model, places)).stand_in(model)
 
 
 def _some(model: Model, places: Sequence[Place]) -> list[float]:
-    """Return arbitrary numbers for places; those of a drawing are its own, so that its circles meet."""
+    """Return arbitrary numbers for places; a drawing keeps its own, so that its circles intersect."""
     parts = ([0.5] * p.size if p.table != DRAWING else own_numbers(model, p).tolist() for p in places)
     return [x for part in parts for x in part]
 

@@ -1,7 +1,7 @@
-"""Backward steps: how weights of where a step ends become weights of where it began, and of numbers in it.
+"""Adjoints of steps: from weights of the state after a step to weights of the state before it and of its parameters.
 
 Positions are weighted along their freedoms, so a quaternion has three weights.  The adjoint of a step is the gradient
-of its formula.  If a whole matrix of derivatives is wanted, the rates that the step asks for define how they are
+of its formula.  If a whole matrix of derivatives is needed, the rates that the step evaluates define how they are
 differentiated (:data:`LinearRate`): accelerations solve an equation, and their derivatives solve it with the same
 factors.
 """
@@ -25,11 +25,11 @@ from .law_kernels import Sizes, constant, of_no_graph, once, prepared_call, run_
 Scalars = Sequence[Scalar]
 
 Pull = Callable[[Scalars], list[Scalar]]
-"""Weights of an answer to weights of freedoms, velocities, further states and moved parameters."""
+"""A function from weights of an answer to weights of freedoms, velocities, further states and moved parameters."""
 
 LinearRate = Callable[[Scalars, Scalars, Scalars], tuple[list[Scalar], Pull]]
-"""``(question, p, a)`` to the answer and its derivatives; ``a`` are the accelerations once more, as numbers that stand
-still while what depends on them is differentiated."""
+"""A function from ``(question, p, a)`` to the answer and its derivatives; ``a`` repeats the accelerations as numbers
+that are held constant during differentiation."""
 
 
 class StepText(NamedTuple):
@@ -38,7 +38,7 @@ class StepText(NamedTuple):
     advance: Callable[..., list[Scalar]]
     """``advance(ask, t, state, h, p)`` returns the next state; ``ask(question)`` returns the answer."""
     rate: Callable[..., list[Scalar]]
-    """``rate(question, p)`` answers."""
+    """``rate(question, p)`` returns the answer."""
     sizes: Sizes
     tangents: Callable[[Scalars], Sequence[Scalars]]
     """How q changes with each freedom."""
@@ -48,7 +48,7 @@ class StepText(NamedTuple):
 
     @property
     def n_weighed(self) -> int:
-        """The number of entries of a state that have weights: without those that tell how a step went."""
+        """The number of entries of a state that have weights: all except those that describe how a step went."""
         return self.nq + self.nv + self.nz
 
     def in_coordinates(self, q: Scalars, weights: Scalars) -> list[Scalar]:
@@ -60,14 +60,14 @@ class StepText(NamedTuple):
         return [*found, *weights[self.nv : 2 * self.nv + self.nz]]
 
     def along_freedoms(self, q: Scalars, weights: Scalars) -> list[Scalar]:
-        """Return weights with those of freedoms in place of those of coordinates, which come first."""
+        """Return weights in which those of coordinates, which come first, are replaced by those of freedoms."""
         return [sum(x * w for x, w in zip(t, weights, strict=False)) for t in self.tangents(q)] + list(
             weights[self.nq :]
         )
 
 
 def rates_along(results: Scalars, moved: Sequence[tuple[Scalar, Scalar]], still: Scalars = ()) -> list[Scalar]:
-    """Return how fast traced results change when some scalars move at given rates and others are held constant."""
+    """Return how fast traced results change when some scalars change at given rates and others are held constant."""
     graph: Graph = next(x.graph for x, _ in moved)
     nodes, rates = (outputs(graph, some) for some in zip(*moved, strict=True))
     known = dict.fromkeys(outputs(graph, still), graph.const(0.0)) | dict(zip(nodes, rates, strict=True))
@@ -88,7 +88,7 @@ def step_backwards(text: StepText, moved: Sequence[int], linear: LinearRate | No
     """Trace the adjoint of a step: ``(t, h, state, p, weights)`` to the weights before it.
 
     Weights belong to freedoms, velocities, further states and the ``moved`` parameters, to whose weights those of this
-    step are added.  With ``linear`` rates, what multiplies the weights is short.
+    step are added.  With ``linear`` rates, the coefficients of the weights are short expressions.
     """
     graph, sizes, free = Graph(), text.sizes, 2 * text.nv + text.nz
     m = free + len(moved)
@@ -96,7 +96,7 @@ def step_backwards(text: StepText, moved: Sequence[int], linear: LinearRate | No
     end = FIRST_STATE + sizes.state
     (t, h), state, p = given[:FIRST_STATE], given[FIRST_STATE:end], given[end:-m]
     weights, wrt = given[-m:], [*state, *(p[k] for k in moved)]
-    at_once: list[Any] = [0.0] * m  # weights that are found along the freedoms of the state
+    at_once: list[Any] = [0.0] * m  # weights that are computed along the freedoms of the state
     if linear is None:
         new = text.advance(lambda question: text.rate(question, p), t, state, h, p)
         found = _gradient(new[: text.n_weighed], text.in_coordinates(new[: text.nq], weights), wrt)
@@ -113,7 +113,7 @@ def _through_rates(
 ) -> tuple[list[Any], list[Any]]:
     """Return weights of the state and moved parameters, and those of the first question along freedoms.
 
-    The step is traced separately, with inputs in place of answers, at which its derivatives stop.
+    The step is traced separately, with inputs in place of answers, where its derivatives end.
     """
     graph, sizes = given[0].graph, text.sizes
     step, first = Graph(tables=graph.tables), FIRST_STATE + sizes.state + sizes.parameters
@@ -152,7 +152,7 @@ def _through_rates(
     for k in reversed(range(len(asked))):
         its, at = slice(k * sizes.answer, (k + 1) * sizes.answer), sizes.state + k * sizes.answer
         pulled = rate.pulled(graph, real(asked[k]), p, answers[its][: text.nv], total[at : at + sizes.answer])
-        if k == 0:  # asked where the step begins
+        if k == 0:  # the question at the beginning of the step
             return [*total[: sizes.state], *of_moved], pulled
         total = [a + b for a, b in zip(total, pulled_back(asked[k][1:], pulled), strict=True)]
         of_moved = [a + b for a, b in zip(of_moved, pulled[free:], strict=True)]
@@ -189,9 +189,9 @@ class SweepProgram:
     moved : sequence of int
         Parameters that also have weights.
     steps : int
-        How many steps.
+        Number of steps.
     rows : int
-        How many sums have weights that go through them at a time.
+        Number of weighted sums that are processed at a time.
     linear : LinearRate, optional
         For trees; worthwhile for many rows.
     cpu : str
@@ -224,9 +224,9 @@ class SweepProgram:
         t : ndarray (...)
             The time at which the first step begins.
         begin : ndarray (..., n)
-            The state there.
+            The state at the beginning.
         ends : ndarray (..., steps, n)
-            The states in which steps end.
+            The states at the ends of the steps.
         parameters : ndarray (..., p)
         weights : ndarray (..., rows, m)
         """
@@ -238,12 +238,12 @@ class SweepProgram:
         return run_kernel(self.kernel, *numbers, begin, ends, *given, whole, threads=threads)[..., : self.rows, :]
 
     def prepared(self, h: float, count: int, own_weights: bool, threads: int = 1) -> PreparedSweep:
-        """Return sweeps of ``count`` states; weights are the same for all unless each has its own."""
+        """Return a sweep of ``count`` states; weights are the same for all unless each has its own."""
         return PreparedSweep(self.kernel, self.rows, h, count, own_weights, threads)
 
 
 class PreparedSweep:
-    """A sweep of ``count`` states with its inputs laid out, except for the states in which steps end."""
+    """A sweep of ``count`` states with its inputs laid out, except for the states at the ends of steps."""
 
     def __init__(self, kernel: SweepKernel, rows: int, h: float, count: int, own_weights: bool, threads: int) -> None:
         self._rows = rows

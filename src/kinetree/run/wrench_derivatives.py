@@ -1,9 +1,8 @@
-"""What external wrenches along world axes, or at points of the world, add to derivatives.
+"""Contributions to derivatives of external wrenches along world axes or at points of the world.
 
-Seen from the body such a wrench changes when the body moves: with the frame's velocity
-(w, u) in its own axes, force and moment along world axes turn by f' = f x w, m' = m x w,
-and a point of the world moves by p' = p x w - u.  The moment about the frame's origin is
-m + p x f, so its change is m' + p' x f + p x f'.
+Seen from the body, such a wrench changes when the body moves: with the frame's velocity (w, u) in its own axes, force
+and moment along world axes turn by f' = f x w, m' = m x w, and a point of the world moves by p' = p x w - u.  The
+moment about the frame's origin is m + p x f, so its change is m' + p' x f + p x f'.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array |
         The evaluator of the robot.
     q : array_like
     wrenches : mapping, optional
-        As the methods of :class:`kinetree.Robot` take them.
+        See the methods of :class:`kinetree.Robot`.
 
     Returns
     -------
     ndarray, shape (..., nv, nv), or None if none is fixed in the world
-        What is to be subtracted from the derivative of inverse dynamics.
+        The matrix to be subtracted from the derivative of inverse dynamics.
     """
     every = each_wrench(evaluator.model, wrenches) if isinstance(wrenches, Mapping) else []
     total: Array | None = None

@@ -24,11 +24,11 @@ class Wrench:
     Parameters
     ----------
     force, moment : array_like, shape (..., 3)
-        In newtons and newton meters.
+        Force and moment in newtons and newton meters.
     point : array_like, shape (..., 3)
-        Where the force acts; by default the origin of the frame it is applied to.
+        The point at which the force acts; by default the origin of the frame it is applied to.
     axes : {"body", "world"}
-        The axes that ``force`` and ``moment`` are given along.
+        The axes along which ``force`` and ``moment`` are given.
     point_axes : {"body", "world"}
         Whether ``point`` is fixed in the frame or given in world coordinates.
 
@@ -54,7 +54,7 @@ class Wrench:
 
     @property
     def is_held_by_the_world(self) -> bool:
-        """Whether, seen from its body, it changes when the body moves."""
+        """Whether the wrench, seen from its body, changes when the body moves."""
         return "world" in (self.axes, self.point_axes)
 
 
@@ -62,12 +62,12 @@ Wrenches = Mapping[str, Any] | ArrayLike | None
 
 
 class Attachment(NamedTuple):
-    """Where a wrench acts and along which axes: everything known about it before its numbers."""
+    """The form of a wrench without its numbers: where it acts, and along which axes."""
 
     frame: str | int
     """A frame by name, or a body by its index."""
     axes: str = ""
-    """Like in :class:`Wrench`; empty for six numbers, moment and force at the frame's origin in its own axes."""
+    """As in :class:`Wrench`; empty for six numbers, the moment and force at the frame's origin in its own axes."""
     point_axes: str = ""
 
     @property
@@ -173,7 +173,7 @@ def on_bodies(
         first += attachment.size
         frame = _frame(model, attachment.frame)
         if frame.body == BASE:
-            continue  # the ground takes it
+            continue  # the ground carries it
         force = frame.pose.spatial().force_to_parent(_at_origin(attachment, own, pose))
         present = forces[frame.body]
         forces[frame.body] = force if present is None else present + force

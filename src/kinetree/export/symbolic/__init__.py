@@ -28,7 +28,7 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
     robot : Robot or Parametric
         A robot, or one with parameters from :func:`with_parameters`.
     name : str
-        A name in ``kinetree.algorithms.table.ALGORITHMS``, which are methods of :class:`kinetree.Robot`.
+        A name in ``kinetree.algorithms.table.ALGORITHMS``; these are also methods of :class:`kinetree.Robot`.
     backend : {"jax", "casadi", "sympy"}
     wrenches : bool
         Whether dynamics takes external forces: one more input of shape (bodies, 6), moment and
@@ -60,8 +60,7 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
 
     Notes
     -----
-    States are not checked: whether a quaternion has unit length is not known without
-    numbers.
+    States are not checked; for example, without numbers it is not known whether a quaternion has unit length.
     """
     if backend == "sympy":
         return expression(robot, name, wrenches=wrenches, **options)
@@ -82,7 +81,7 @@ def expression(
     robot: Computing | Parametric, name: str, *, symbols: Any = None, numbers: str | Callable[[Any], Any] = "exact",
     simplify: bool | Callable[[Any], Any] = True, wrenches: bool = False, **options: Any,
 ) -> Expression:  # fmt: skip
-    """Return what an algorithm computes, as SymPy expressions.
+    """Return the result of an algorithm as SymPy expressions.
 
     Parameters
     ----------
@@ -92,12 +91,11 @@ def expression(
     symbols : mapping of input name to sequence of symbols
         By default q1, q2, ... for ``q``, and so on, all real.
     numbers : "exact", "float" or callable
-        Write numbers as fractions that equal their decimals (0.1 is 1/10; only fractions of more
-        than twelve digits are written as decimals), as decimals, or as your function
-        converts floats, such as ``sympy.nsimplify``.
+        Whether to write numbers as fractions that equal their decimals (0.1 is 1/10; only fractions of more than twelve
+        digits are written as decimals), as decimals, or converted by a function such as ``sympy.nsimplify``.
     simplify : bool or callable
-        Bring every entry into a short form (except those of many thousand terms), leave it as it is, or apply your
-        own function such as ``sympy.simplify``.
+        Whether to bring every entry into a short form (except those with many thousands of terms), to leave it as it
+        is, or to apply a function such as ``sympy.simplify``.
     wrenches, **options
         As in :func:`function`.
 

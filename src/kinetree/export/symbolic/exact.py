@@ -1,4 +1,4 @@
-"""SymPy expressions as scalars; every float combined with them counts as the number that its decimals spell."""
+"""SymPy expressions as scalars; a float that is combined with them is taken as the exact value of its decimals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_written(x: float) -> Any:
 
 
 def exact(x: Any, number: Number = as_written) -> Exact:
-    """Return numbers and expressions as such a scalar; one that is such a scalar already is unchanged."""
+    """Return numbers and expressions as :class:`Exact` scalars; those that already are scalars are unchanged."""
     if isinstance(x, Exact):
         return x
     return Exact(number(float(x)) if isinstance(x, (int, float)) else sp.sympify(x), number)
@@ -33,9 +33,9 @@ def symbol_values(names: Iterable[str], number: Number = as_written) -> dict[str
 class Exact:
     """A SymPy expression that behaves like a number.
 
-    Plain SymPy symbols run through the recursions, too, but floats stay floats:
-    ``1.0*q1``, and ``0.1 + 0.2`` is not ``0.3``.  Here the recursions' own numbers and the
-    robot's become fractions before anything is computed with them.
+    Plain SymPy symbols also work in the recursions, but floats stay floats: ``1.0*q1``, and ``0.1 + 0.2`` is not
+    ``0.3``.  Here the numbers of the recursions and of the robot are converted to fractions before anything is computed
+    with them.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def casadi_function(call: Call) -> Any:
     casadi = library("casadi")
     program = Program.of(call)
     symbols = {name: casadi.SX.sym(name, *shape) for name, shape in call.arguments.items()}
-    # CasADi stores matrices by columns, we by rows
+    # CasADi stores matrices by columns, kinetree by rows
     flat = [x for s in symbols.values() for x in casadi.vertsplit(casadi.vec(s.T))]
     parameters = [_parameter(casadi, x) for x in call.subject.scalars]
     results = program.replay(operations(casadi), [*flat, *parameters])

@@ -113,11 +113,11 @@ def _split(arrays: Mapping[str, Any], shapes: Mapping[str, Shape]) -> list[Any]:
 
 
 def _joined(jax: Any, results: Sequence[Any], batch: Shape, real: Any) -> Any:
-    """Return one array from many, each written to its place.
+    """Return one array from many, each written to its position.
 
-    Stacking them would be the obvious way, but XLA on CPUs fuses whatever made them into
-    the concatenation and then computes it over and over: measured on a 7-joint arm's
-    inverse dynamics, 750 microseconds per state instead of one.
+    Stacking them would be the obvious solution, but XLA on CPUs fuses the operations that made them into the
+    concatenation and then computes these over and over: measured on a 7-joint arm's inverse dynamics, 750 microseconds
+    per state instead of one.
     """
     jnp = jax.numpy
     joined = jnp.zeros((*batch, len(results)), dtype=real)

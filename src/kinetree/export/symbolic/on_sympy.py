@@ -25,7 +25,7 @@ from .tidy import postorder, tidy
 NUMBERS = ("exact", "float")
 
 LONGEST = 10**12
-"""Fractions of larger numbers are written as decimals."""
+"""Fractions with larger numbers than this are written as decimals."""
 
 Symbols = Mapping[str, Sequence[Any]]
 
@@ -71,7 +71,7 @@ class Style:
         return shown[e]
 
     def _is_long(self, r: Any) -> bool:
-        if self.decimals and r.q > 2:  # halves stay: they are also exponents of roots
+        if self.decimals and r.q > 2:  # halves are kept: they are also exponents of roots
             return True
         return bool(max(abs(r.p), r.q) > LONGEST)
 
@@ -85,7 +85,7 @@ def default_symbols(letter: str, count: int) -> tuple[Any, ...]:
 
 
 def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any, ...]:
-    """Return the user's symbols for one input, or ours."""
+    """Return the user's symbols for one input, or the default ones."""
     if symbols is None or name not in symbols:
         return default_symbols({"wrenches": "w", "multipliers": "lambda"}.get(name, name), count)
     own = tuple(sp.sympify(x) for x in symbols[name])
@@ -125,7 +125,7 @@ def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any,
 
 @dataclass(frozen=True)
 class Expression:
-    """What an algorithm computes, as SymPy expressions.
+    """The result of an algorithm as SymPy expressions.
 
     Attributes
     ----------
@@ -201,8 +201,8 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
 class Equations:
     """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is first used.
 
-    M includes the inertia of rotors, g the springs of joints and tendons.  Friction is left out: tau is the force on
-    the motion after friction has been overcome.
+    M includes the inertia of rotors, and g includes the springs of joints and tendons. Friction is left out: tau is the
+    force that remains after friction has been overcome.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class Equations:
 
     @cached_property
     def coriolis(self) -> Any:
-        """c(q, v): forces that velocities need at zero acceleration, without gravity and springs, a column."""
+        """c(q, v): forces due to velocities at zero acceleration, without gravity and springs, a column."""
         return self._derive("velocity_force")
 
     @cached_property

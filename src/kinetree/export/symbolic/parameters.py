@@ -1,4 +1,4 @@
-"""Robots with other scalars for some of their constants: symbols, or numbers to differentiate by."""
+"""Robots with other scalars for some of their constants: symbols, or numbers to differentiate with respect to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model_of import Modeled
 
 
 class Computing(Modeled, Protocol):
-    """What functions of other libraries need of a robot."""
+    """The interface of robots for functions of other libraries."""
 
     @property
     def precision(self) -> str:
@@ -24,7 +24,7 @@ class Computing(Modeled, Protocol):
 
 @runtime_checkable
 class ClosingLoops(Protocol):
-    """A robot that knows which algorithms include its closed loops."""
+    """A robot with closed loops, which selects algorithms that include them."""
 
     def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that computes the same with closed loops, and its options."""
@@ -78,7 +78,7 @@ def with_parameters(
     robot : Robot
     bodies : mapping of body name to mapping
         ``mass``, ``com`` (3) and ``inertia`` about the center of mass: 3 (xx, yy, zz) or 6
-        (xx, yy, zz, xy, xz, yz).  Whatever is welded to a body is part of it.
+        (xx, yy, zz, xy, xz, yz).  Everything that is welded to a body is part of it.
     joints : mapping of joint name to mapping
         The joint's pose on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor: ``rotor_inertia`` and
         ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness`` and ``spring_rest``, if it has
@@ -88,20 +88,21 @@ def with_parameters(
     gravity : sequence of 3
         Acceleration of free fall.
     parameters : mapping of name to scalar
-        Names of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``; the others of that body stay.
+        Names of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``; the other parameters of that
+        body are kept.
     loops : mapping of loop joint name to mapping
-        The place of a joint that closes a loop: ``position`` and ``rpy`` on its predecessor, and its position ``seat``
-        on its successor.
+        Where a loop joint is: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on its successor.
     tendons : mapping of tendon name to mapping
-        ``stiffness`` and ``rest`` of the spring along it; if it is slack between two lengths, ``rest`` is the longer.
+        ``stiffness`` and ``rest`` of the spring along it; if it is slack between two lengths, ``rest`` is the longer
+        one.
     symbols : mapping of name to scalar
-        For symbols of the robot that have no value (:attr:`kinetree.Robot.symbols`): numbers, arrays of JAX, symbols of
-        CasADi or SymPy.  Those left out stay symbols of SymPy, or become further arguments of functions.
+        Values for symbols of the robot that have none (:attr:`kinetree.Robot.symbols`): numbers, arrays of JAX, symbols
+        of CasADi or SymPy. Those left out remain symbols of SymPy, or become further arguments of functions.
 
     Returns
     -------
     Parametric
-        For :func:`kinetree.symbolic.function`, :func:`kinetree.symbolic.expression` and
+        An argument for :func:`kinetree.symbolic.function`, :func:`kinetree.symbolic.expression` and
         :func:`kinetree.symbolic.equations`.
 
     Raises

@@ -35,7 +35,7 @@ def library(name: str) -> Any:
 
 
 def check_loops(model: Model, name: str) -> None:
-    """Refuse algorithms that would leave out the forces of closed loops, and gaps if there are no loops."""
+    """Refuse algorithms that would leave out the forces of closed loops, and loop gaps if there are no loops."""
     if model.is_constrained and find(name).tree_only and not find(name).closed_by:
         raise UnsupportedError(
             f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; "
@@ -58,7 +58,7 @@ class Call:
     name: str
     options: dict[str, Any]
     loaded: bool
-    """Whether the last input is the wrenches on all bodies."""
+    """Whether the last input contains the wrenches on all bodies."""
     closed_by: str = ""
     """The algorithm that includes closed loops, to which the options belong."""
 

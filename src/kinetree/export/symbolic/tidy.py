@@ -1,13 +1,12 @@
 """Short forms of the expressions that occur in equations of motion.
 
 They are polynomials, or quotients of polynomials, in sines and cosines and other symbols.
-As such they are expanded in exact arithmetic, common subexpressions only once, and
-sin^2 + cos^2 = 1 is used.  Of the three resulting forms (without sin^2, without cos^2, in
-sines and cosines of sums of angles) the shortest is kept, with common factors taken
-out.  General simplifiers try much more and take minutes.
+They are expanded as such in exact arithmetic, with common subexpressions expanded only once, and simplified with sin^2
++ cos^2 = 1. The shortest of three forms (without sin^2, without cos^2, in sines and cosines of sums of angles) is kept,
+with common factors taken out.  General simplifiers try much more and take minutes.
 
-Forces of an arm with six joints have tens of thousands of terms when expanded, which nobody reads: expressions that
-grow so much are left as they are.
+Forces of an arm with six joints have tens of thousands of terms when expanded, which nobody reads, so expressions that
+grow this much are left as they are.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ SHORT = 3
 """Brackets with up to this many terms are left as they are."""
 
 MOST_PRODUCTS, MOST_IN_QUOTIENTS = 40_000, 4_000
-"""The most products of two terms that expanding an expression may take; quotients take longer, for common divisors."""
+"""The most products of two terms in an expansion; quotients take longer because of common divisors."""
 
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Any]
-"""A polynomial: coefficients by the powers of its generators."""
+"""A polynomial: coefficients keyed by the powers of its generators."""
 
 
 def tidy(expression: Any) -> Any:
@@ -59,7 +58,7 @@ def _parts(e: Any) -> Sequence[Any]:
 def postorder(expression: Any, parts: Callable[[Any], Sequence[Any]]) -> list[Any]:
     """Return every distinct part of an expression once, parts before wholes.
 
-    SymPy's own traversals visit a part as often as it occurs, which grows without bound in nested
+    SymPy's own traversals visit a part each time it occurs, and the number of occurrences can explode in nested
     expressions.
     """
     order: dict[Any, None] = {}
@@ -159,7 +158,7 @@ class _Form:
         for powers, c in p.terms():
             for k, (real, imaginary) in _waves(powers[:n], powers[n : 2 * n]).items():
                 if k < (0,) * n:
-                    continue  # the conjugate of -k, which is counted twice instead
+                    continue  # the conjugate of -k; the other one is counted twice instead
                 for is_sine, x in ((False, real), (True, -imaginary)):
                     key = k, is_sine, powers[2 * n :]
                     amplitudes[key] = amplitudes.get(key, 0) + c * x * (2 if any(k) else 1)
@@ -209,7 +208,7 @@ def _waves(sines: Powers, cosines: Powers) -> dict[Powers, tuple[Any, Any]]:
 
 
 def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], Any]) -> Any:
-    """Return a polynomial with what its terms have in common factored out, group by group.
+    """Return a polynomial with common factors of its terms taken out, group by group.
 
     A group consists of the terms that share the most common power of a generator.
     """

@@ -19,7 +19,7 @@ from ...model.tree import BASE, Link, Model
 from ...spatial import ZERO3, AxisRotation, MatrixRotation, RigidInertia, Transform, Vec3
 
 MOST_LOOKS = 16
-"""Kinds of links up to which each has separate code that exploits zeros."""
+"""Up to this many kinds of links, each has separate code that exploits zeros."""
 
 
 # ------------------------------------------------------------------ values made of scalars
@@ -79,12 +79,12 @@ def _constants(
 
 @lru_cache(maxsize=1 << 14)
 def _general(placement: Transform) -> Transform:
-    """Return the same placement with all twelve numbers, whatever they are."""
+    """Return the same placement with all twelve numbers, without exploiting special values."""
     return Transform((MatrixRotation(placement.matrix()),), Vec3(*placement.translation))
 
 
 def _axis_fields(kind: JointKind) -> tuple[str, ...]:
-    """Return names of a joint's numbers if these are an axis, and possibly a pitch; otherwise none."""
+    """Return the names of a joint's numbers if they are an axis and possibly a pitch; otherwise nothing."""
     names: tuple[str, ...] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
     return names if names in (("axis",), ("axis", "pitch")) else ()
 
@@ -124,13 +124,13 @@ class GroupedTree:
         self._plainly = True
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
-        self.tendons = getattr(tree, "tendons", ())  # on a path, nothing depends on them
+        self.tendons = getattr(tree, "tendons", ())  # on a path, nothing depends on the marks
         self.record_size: defaultdict[int, int] = defaultdict(int)
         """How many numbers are kept for a body of each group between passes."""
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """All links that are walked; if hardly any look alike, what they have in common is emphasized."""
+        """All links that are visited; if hardly any are alike, only their common structure is kept."""
         links = self.tree.links
         if len({self._look(link) for link in links}) <= MOST_LOOKS:
             return links
@@ -178,9 +178,9 @@ class GroupedTree:
         return groups, group_of
 
     def _look(self, link: Link) -> Any:
-        """Return what links must have in common to be treated alike.
+        """Return the properties that links must share to be treated alike.
 
-        If joints look ``_plainly`` alike, the numbers that they share save operations.
+        If joints are ``_plainly`` alike, shared numbers save operations.
         """
         with_axis = _is_slanted(link.kind) or (not self._plainly and _axis_fields(link.kind))
         return (

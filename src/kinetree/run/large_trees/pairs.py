@@ -14,11 +14,11 @@ from .groups import GroupedTree, rebuild, scalars
 from .traces import COUNT, FIRST, OUT, RECORD, Pass, PerBody, Trace, as_many, constant
 
 _OWN = "own"
-"""Base of numbers of the body itself while it is not known which of them matter."""
+"""Base of the body's own numbers while it is not known which of them are needed."""
 
 
 class CarrierTrace(Trace):
-    """A step for a body and one that it carries: what it needs of its own body comes from that body's record."""
+    """A step for a body and one that it carries; the body's own numbers come from its record."""
 
     def __init__(self, bodies: GroupedTree, group: int) -> None:
         super().__init__(bodies)
@@ -59,8 +59,8 @@ class LoopedBodies(GroupedTree):
 class Pairs:
     """Matrices computed together, body by body with those that it carries.
 
-    The passes leave in every body's record what a step for pairs needs of it, in columns what its freedoms hold at
-    first, and among the results the entries within its joint.
+    The passes write the numbers that a step for pairs needs to every body's record, the initial content of its
+    freedoms' columns to these, and the entries within its joint to the results.
     """
 
     def __init__(
@@ -68,24 +68,24 @@ class Pairs:
         columns: Mapping[str, PerBody], of_bodies: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.of_bodies = of_bodies
-        """How many columns each body has and how long rows are, if these are not columns of freedoms."""
+        """The number of columns per body and the length of rows, if columns do not belong to freedoms."""
         self.bodies, self.couplings, self.carry, self.columns = bodies, couplings, carry, columns
         self.template = next(value for values, _ in starts.values for value in values)
         size = len(scalars(self.template))
         held = [[as_many(x, size) for x in values] for values, _ in starts.values]
         self.known = [_common([constant(x[k]) for values in held for x in values]) for k in range(size)]
-        """Numbers that all freedoms hold, all the way to the base."""
+        """Numbers that are the same for all freedoms, all the way to the base."""
         self.symmetric = [c.below is None for c in couplings]
-        """Whether a matrix is."""
+        """Whether each matrix is symmetric."""
         alike = [tuple(_mark(x[k]) for values in held for x in values) for k in range(size)]
         self.twins = [alike.index(x) if carry is None else k for k, x in enumerate(alike)]
-        """For each number, the first one that is the same for all and stays so."""
+        """For each number, the first one that always equals it."""
         while not self._trace_steps():
             pass
         for trace in self.traces:
             trace.read_from_records()
         self.starts = starts.made_in.traces
-        """The pass that leaves what freedoms initially hold, and the entries within joints."""
+        """The pass that writes the initial content of columns, and the entries within joints."""
         self.rows_per_freedom = len(couplings) + self.symmetric.count(False)
         """Results of a freedom with each of those that its body carries."""
         width = len(self.varying)
@@ -100,7 +100,7 @@ class Pairs:
         self.matrices = [PairedMatrix(self, k) for k in range(len(self.symmetric))]
 
     def _trace_steps(self) -> bool:
-        """Trace what bodies of each group do with freedoms they carry; return False if assumed constants are not."""
+        """Trace the steps of each group for carried freedoms; return False if assumed constants are not constant."""
         before = list(self.known)
         self.varying = [k for k, x in enumerate(self.known) if x is None and self.twins[k] == k]
         self.traces = [CarrierTrace(self.bodies, g) for g in range(len(self.bodies.groups))]

@@ -1,4 +1,4 @@
-"""What a rolled kernel runs: which step for which body, and where its numbers are."""
+"""The schedule of a rolled kernel: which step runs for which body, and where its numbers are."""
 
 from __future__ import annotations
 
@@ -49,32 +49,33 @@ class Schedule:
     work_vectors: int
     columns: HeldColumns
     outs: int = 0
-    """Number of values that the steps leave, if these are not the outputs in order."""
+    """Number of values that the steps write, if these are not the outputs in order."""
     places: np.ndarray | None = None
-    """Which of them each output is in that case; the first is zero."""
+    """In that case, the index of each output among these values; the first value is zero."""
     large: LargeMatrices | None = None
 
 
 class LargeMatrices(NamedTuple):
-    """Matrices that are too large for several states side by side: their rows go directly where they belong."""
+    """Matrices that are too large for several states side by side; their rows are written directly to the result."""
 
     full: bool
-    """Whether no entry is zero by structure."""
+    """Whether there are no structural zeros."""
     below: list[int | None]
-    """Where in the work area what is below the diagonal of each is left, by columns; None if it is symmetric."""
+    """Position in the work area of the entries below the diagonal of each matrix, by columns; None if it is
+    symmetric."""
     within: np.ndarray
-    """Entries that are in place anyway, within joints of several freedoms: row, column."""
+    """Entries within joints of several freedoms, which are already in place: row, column."""
 
 
 MOST_SIDE_BY_SIDE = 1 << 18
-"""Entries of matrices up to which states are computed side by side: with vectors of AVX-512, 16 MB."""
+"""Up to this many entries of matrices, states are computed side by side: 16 MB with vectors of AVX-512."""
 
 
 def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> Schedule:
     """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench".
 
-    The option ``known`` has one value per body that determines how to treat it.  The function may return matrices of
-    pairs of bodies, one or several.
+    The option ``known`` has one value per body, which determines how the body is treated.  The function may return
+    matrices of pairs of bodies, one or several.
     """
     rolled = LoopedTree(tree, options.get("known", ()))
     result = function(rolled, *_vectors(layouts), **options)
@@ -85,7 +86,7 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
 
 
 def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs) -> Schedule:
-    """Schedule passes and then pairs; find which of the resulting numbers each entry of the matrices is."""
+    """Schedule passes and then pairs; find the index of each entry of the matrices among the resulting numbers."""
     links, nv, several = rolled.links, tree.nv, len(pairs.symmetric)
     if pairs.of_bodies is None:
         length, owns = nv, [(link.v_slice.start, link.v_slice.stop - link.v_slice.start) for link in links]
@@ -99,7 +100,7 @@ def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pair
             return _large_schedule_of_bodies(rolled, layouts, pairs, carried, *pairs.of_bodies)
         return _large_schedule(rolled, tree, layouts, pairs, carried)
     places = np.zeros((several, nv, length), dtype=np.int64)
-    block_at = [1]  # the first number is zero, as entries between separate branches are
+    block_at = [1]  # the first number is zero, for entries between separate branches
     for link, (first, size) in zip(links, owns, strict=True):
         rows, own = np.arange(nv)[link.v_slice], np.arange(first, first + size)
         numbers = np.arange(block_at[-1], block_at[-1] + several * len(rows) * size)
@@ -126,7 +127,7 @@ def _large_schedule(
     rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs,
     carried: Sequence[tuple[int, list[tuple[int, int]]]],
 ) -> Schedule:  # fmt: skip
-    """Return the same schedule with the rows of matrices where they belong."""
+    """Return the same schedule with the rows of matrices written directly to the result."""
     nv, links = tree.nv, rolled.links
     for trace in pairs.starts:
         size = trace.link.kind.nv
@@ -154,7 +155,7 @@ def _large_schedule_of_bodies(
     rolled: LoopedTree, layouts: Sequence[str], pairs: Pairs, carried: Sequence[tuple[int, list[tuple[int, int]]]],
     width: int, length: int,
 ) -> Schedule:  # fmt: skip
-    """Return the same schedule with columns of bodies, as many for each."""
+    """Return the same schedule with an equal number of columns for each body."""
     for trace in pairs.starts:
         for n, (place, accumulate) in enumerate(trace.step.targets):
             if place.base == "out":
@@ -172,7 +173,7 @@ def _large_schedule_of_bodies(
 
 
 def _carried(tree: Model, owns: Sequence[tuple[int, int]]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield bodies that carry others, from the tips, with the columns of those as joined runs (first, size).
+    """Yield bodies that carry others, from the tips, with the columns of the carried ones as joined runs (first, size).
 
     ``owns`` are each body's own columns.
     """
@@ -204,7 +205,7 @@ def _vectors(layouts: Sequence[str]) -> list[Any]:
 
 
 def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], int]:
-    """Let the steps write the result, from its place ``first`` on; return where a body's share begins in it.
+    """Let the steps write the result, starting at ``first``; return where a body's part of it begins.
 
     Several results laid out like ``v`` come one after the other.
     """
@@ -224,9 +225,9 @@ def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], 
 
 
 class _Read:
-    """The places of the work area that a step that matters reads; the others are dropped and the gaps closed.
+    """The positions in the work area that needed steps read; others are dropped and the gaps closed.
 
-    Places are distinguished by where they are: in the records of a group, in the pool of a pass, among the totals.
+    Positions are distinguished by area: the records of a group, the pool of a pass, the totals.
     """
 
     def __init__(self, rolled: LoopedTree) -> None:
@@ -256,7 +257,7 @@ class _Read:
         return this
 
     def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Slot, bool], int]]:
-        """Return what a step writes that is read elsewhere, with the node it comes from."""
+        """Return the numbers written by a step that are read elsewhere, with their nodes."""
         return [
             (target, node)
             for target, node in zip(trace.step.targets, trace.step.outputs, strict=True)
@@ -292,7 +293,7 @@ def _schedule(
     pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: HeldColumns | None = None,
     first_columns: Sequence[int] = (),
 ) -> Schedule:  # fmt: skip
-    """Put steps and their calls in order; ``pair_calls`` give body, place of results, and columns."""
+    """Put steps and their calls in order; ``pair_calls`` give body, position of results, and columns."""
     read = _Read(rolled)
     tree, bodies = rolled.tree, len(rolled.links)
     varying = [rolled.groups[g].varying for g in rolled.group_of]
@@ -356,7 +357,7 @@ def _schedule(
 
 
 def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
-    """Return where each body's share of each input begins, (bodies, inputs)."""
+    """Return where each body's part of each input begins, (bodies, inputs)."""
     links = rolled.links
     within = {
         "q": (rolled.nq, [link.q_slice.start for link in links]),
@@ -377,14 +378,14 @@ def _cleared(n_totals: int) -> BodyStep:
 
 
 def _zero() -> BodyStep:
-    """Return the step that leaves the zero of structurally zero entries."""
+    """Return the step that writes the zero that stands for structural zeros."""
     step = BodyStep()
     step.store(Slot("out", OUT, 0), step.graph.const(0.0))
     return step
 
 
 def _blank(nv: int) -> BodyStep:
-    """Return the step that leaves a column of six zeros."""
+    """Return the step that writes a column of six zeros."""
     step = BodyStep()
     for k in range(6):
         step.store(Slot("out", OUT, k * nv), step.graph.const(0.0))
@@ -392,7 +393,7 @@ def _blank(nv: int) -> BodyStep:
 
 
 def _pool_places(tree: Model | Path, outward: bool) -> tuple[list[int], int]:
-    """Return a place per body for what passes between it and its children, reused when all are done."""
+    """Return a position per body for the numbers passed between it and its children, reused when all are done."""
     places = [0] * len(tree.links)
     free: list[int] = []
     used = 0

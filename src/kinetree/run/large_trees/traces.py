@@ -16,7 +16,7 @@ from .groups import GroupedTree, kind_with, rebuild, scalars
 
 # Words of a schedule's entry: the step's address, then offsets.
 STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST, COUNT, FIRST_INPUT = range(12)
-"""``FIRST`` and ``COUNT`` are columns: a body's own, or all those that a step goes through."""
+"""``FIRST`` and ``COUNT`` define columns: a body's own, or all those that a step processes."""
 
 
 class Trace:
@@ -42,7 +42,7 @@ class Trace:
     def fetched(self, origin: Trace, x: Node) -> Node:
         """Return a number of the same body that an earlier pass computed.
 
-        It comes from where that pass got it, or from the body's record.
+        It comes from the same source as in that pass, or from the body's record.
         """
         graph = origin.step.graph
         if graph.kinds[x.index] == INPUT:
@@ -71,7 +71,7 @@ class Trace:
         self.step.store(Slot(base, word, index), node, accumulate)
 
     def _symbolic_link(self) -> Link:
-        """Return the first body of the group, with what differs between its bodies as parameters."""
+        """Return the first body of the group, with the numbers that differ between its bodies as parameters."""
         group = self.bodies.groups[self.group]
         link = self.bodies.links[group.bodies[0]]
         constants = self.bodies.constants[group.bodies[0]]
@@ -112,7 +112,7 @@ class Pass:
 
 @dataclass
 class PerBody:
-    """What a pass computed for every body: one value per group, in terms of that pass's graphs."""
+    """The result of a pass for every body: one value per group, in terms of that pass's graphs."""
 
     bodies: GroupedTree
     made_in: Pass
@@ -126,7 +126,7 @@ class PerBody:
         return iter(())
 
     def value(self, trace: Trace) -> Any:
-        """Return the value in another pass: numbers come from where they came from there, or from the body's record."""
+        """Return the value in another pass: numbers come from their original source, or from the body's record."""
         value = self.values[trace.group]
         origin = self.made_in.traces[trace.group]
         if origin is trace:
@@ -149,14 +149,14 @@ class Laid:
     layout: str
     width: int = 1
     by_rows: bool = False
-    """Whether the first numbers of all joints come first."""
+    """Whether the first numbers of all joints precede all second numbers."""
 
     def rows(self) -> Laid:
         """Return a matrix of columns of six numbers, by rows."""
         return replace(self, width=6, by_rows=True)
 
     def place(self, k: int, number: int) -> int:
-        """Return the place of a number of a body's freedom k, relative to the body's share."""
+        """Return the position of a number of a body's freedom k, relative to the body's part."""
         return number * self.per_body.bodies.nv + k if self.by_rows else k * self.width + number
 
     def share(self, link: Link) -> int:
@@ -165,7 +165,7 @@ class Laid:
         return start if self.by_rows else start * self.width
 
     def blanks(self) -> list[int]:
-        """Return where the shares of freedoms that no body has begin."""
+        """Return where the parts of freedoms without a body begin."""
         if not self.by_rows:
             return []
         rolled = self.per_body.bodies
@@ -181,7 +181,7 @@ class Shared:
     first: int
 
     def value(self, trace: Trace) -> Any:
-        """Return the numbers as the current body finds them."""
+        """Return the numbers as the current body reads them."""
         return trace.found("work", TOTAL, self.first, self.template)
 
 
@@ -225,7 +225,7 @@ def constant(x: Any) -> float | None:
 
 
 def as_many(value: Any, size: int) -> list[Any]:
-    """Return a value's scalars, of which every body must have the same number."""
+    """Return a value's scalars; every body must have the same number of them."""
     found = scalars(value)
     if len(found) != size:
         raise UnsupportedError("this algorithm cannot be rolled into a loop: bodies pass on different kinds of values")
@@ -233,7 +233,7 @@ def as_many(value: Any, size: int) -> list[Any]:
 
 
 def value_of(column: Any, trace: Trace) -> Any:
-    """Return what a column holds for the current body."""
+    """Return the content of a column for the current body."""
     if isinstance(column, (PerBody, InputColumn, AtRest, Shared)):
         return column.value(trace)
     if isinstance(column, list) and all(x is None for x in column):

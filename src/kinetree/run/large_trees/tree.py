@@ -1,15 +1,15 @@
-"""Large trees: the same steps, traced once per kind of body and looped over.
+"""Large trees: the same steps, traced once per kind of body and run in loops.
 
 A :class:`LoopedTree` stands in for a model.  When an algorithm walks it, each step is traced
 once for every *group* of bodies that look alike (same joint, same structure of constants,
-root or not, tip or not), with what differs between the bodies as parameters.  The result
-is a schedule (:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
+root or not, tip or not), with the numbers that differ between the bodies as parameters.  The result is a schedule
+(:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
 
-What a step passes on stays in a work area: to the children and to the parent through pools whose places are reused as
-soon as they are free (for a chain they stay in the processor's nearest cache), and from one pass to a later one through
-each body's record. Sums over all bodies, and what the base receives, accumulate in separate places; what is computed
-from them is one last step.  Numbers that are never read are not kept, and numbers that are the same constant for every
-body are not passed on.
+Numbers that a step passes on stay in a work area. They go to the children and to the parent through pools whose slots
+are reused as soon as they are free (for a chain, these stay in the processor's nearest cache), and from one pass to a
+later one through each body's record. Sums over all bodies, and the total that the base receives, are accumulated
+separately; everything that depends on them is computed in one last step. Numbers that are never read are not stored,
+and numbers that are the same constant for every body are not passed on.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class LoopedTree(LoopedBodies, TreeWalk):
         super().__init__(tree, marks)
         self.passes: list[Pass] = []
         self.last = Trace(self)
-        """The step that computes from sums over all bodies."""
+        """The step that computes results from sums over all bodies."""
         self.n_totals = 0
 
-    # what the algorithms call, see algorithms/tree_walk.py
+    # methods that the algorithms call, see algorithms/tree_walk.py
 
     def positions(self, q: InputVector) -> InputColumn:
         """Return joint coordinates."""
@@ -71,7 +71,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
     def outward(self, step: Callable[..., Any], base: Any, *columns: Any) -> PerBody:
         """Return results per body, from the base to the tips."""
         carried = _Carried(base)
-        while True:  # until what seemed to be the same for every body really is
+        while True:  # repeated until all assumed constants are constant
             this = Pass(self, outward=True)
             values = []
             for trace, group in zip(this.traces, self.groups, strict=True):
@@ -103,7 +103,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         for trace in sorted(this.traces, key=lambda t: self.groups[t.group].has_children):
             group = self.groups[trace.group]
             total = value_of(own, trace)
-            if group.has_children:  # bodies without values find what tips passed on
+            if group.has_children:  # bodies without values receive what tips passed on
                 arrived = trace.found("work", OWN_SUM, 0, handed if total is None else total)
                 total = arrived if total is None else _add(total, arrived)
             values[trace.group], handed = step(trace.link, total, *(value_of(c, trace) for c in columns))
@@ -128,7 +128,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return self.last.found("work", TOTAL, first, template)
 
     def everywhere(self, value: Any) -> Shared:
-        """Return what was computed from sums over all bodies so far, for further steps of every body."""
+        """Return values computed so far from sums over all bodies, for further steps of every body."""
         made, first = self.last, self.n_totals
         for k, x in enumerate(scalars(value)):
             made.put("work", TOTAL, first + k, x)
@@ -175,13 +175,13 @@ class LoopedTree(LoopedBodies, TreeWalk):
     def pairs(
         self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **columns: PerBody
     ) -> list[PairedMatrix]:
-        """Return matrices of each body with each of those that carry it: what they exchange goes into a table."""
+        """Return matrices of each body with each of those that carry it; exchanged numbers go into a table."""
         names = list(columns)
 
         def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:
             own, freedoms = OfBody(dict(zip(names, values, strict=True)), lambda x: x), range(link.kind.nv)
             taken = [[c.taken(k, own) for c in couplings] for k in freedoms]
-            if carry is not None and link.parent != BASE:  # as the first that carries it finds it
+            if carry is not None and link.parent != BASE:  # as seen by the first body that carries it
                 taken = [[held.carried(carry, own) for held in several] for several in taken]
             return taken, [c.whole_block(link, own) for c in couplings]
 
@@ -208,10 +208,10 @@ class LoopedTree(LoopedBodies, TreeWalk):
 
 
 class _Carried:
-    """What children see of their parent: only the fields they look at are kept.
+    """The parent's values as its children see them; only the fields that they read are kept.
 
-    A number that the base has and every body passes on unchanged (the velocities of a robot at rest, two of three
-    directions in a plane) stays a constant: each is assumed to be one until some body proves otherwise.
+    A number of the base that every body passes on unchanged (such as the velocities of a robot at rest, or two of three
+    directions in a plane) remains a constant: each number is assumed to be constant until a body changes it.
     """
 
     def __init__(self, base: Any) -> None:
@@ -240,7 +240,7 @@ class _Carried:
             yield from enumerate(as_many(_field(value, key), size), start)
 
     def settled(self, values: Iterable[Any]) -> bool:
-        """Return whether everything assumed constant is; what is not will not be assumed so again."""
+        """Return whether all assumed constants are constant; those that are not will not be assumed again."""
         right = True
         for value in values:
             for k, x in self._numbers(value):
