@@ -140,7 +140,9 @@ class LocalSearch:
     def run(self) -> tuple[Array, Array | None]:
         """Return a better design, and the positions of its drives at the points."""
         n = int(self.loose.sum())
-        bounds: list[Any] = [(0.0, 1.0)] * n + [(None, None)] * (len(self.begin) - n)
+        far = np.tile(self.of.of.half_turns, len(self.begin) // max(1, len(self.of.of.half_turns)))
+        bounds: list[Any] = [(0.0, 1.0)] * n
+        bounds += [(x - aside, x + aside) for x, aside in zip(self.begin[n:], far, strict=False)]
         if self.drives is not None and self.of.points is not None and self.of.points.anchored:
             bounds[n] = (self.begin[n], self.begin[n])
         found = minimize(

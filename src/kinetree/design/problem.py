@@ -24,9 +24,6 @@ from .free_numbers import FreeNumbers, refuse_other_unit
 from .goals import MotionGoal, extreme
 from .planar import PlanarMechanism
 
-NEWTON_STEPS = 12
-"""Most Newton steps from the drives of another design to those that move a tool as desired."""
-
 TIMES_FINER, MOST_SAMPLES, FEW = 2, 5000, 16
 """How often the samples are quadrupled for true values of a few designs; a fixed number, so that they compare."""
 
@@ -97,7 +94,7 @@ class DesignProblem:
         self.start: Array = neutral if drawn else self.robot.assembled()
         self._given_motion, self._speed, self._samples = motion, float(speed), samples
         self._tool_laws: tuple[Measure, ...] = ()
-        self._last_drives: Array = np.zeros(0)
+        self._tool = ""
 
     # ---------------------------------------------------------------- what it moves like
 
@@ -111,6 +108,11 @@ class DesignProblem:
         """Whether there is one drive and it is a revolute joint."""
         joint = next((j for j in self.model.joints if j.q_slice.start == self.entries[0]), None)
         return len(self.entries) == 1 and joint is not None and isinstance(joint.kind, (Revolute, Continuous))
+
+    @cached_property
+    def half_turns(self) -> Array:
+        """How far a search moves each drive at a point, (n,): half a turn, or along a slide the mechanism's size."""
+        return np.array([np.pi if self.model.v_units[k] == "rad" else self.free.size for k in self.independent])
 
     @cached_property
     def motion(self) -> DrivenSamples:
@@ -161,11 +163,10 @@ class DesignProblem:
         even = np.linspace(times[0], times[-1], self._samples)
         tool = np.stack([curve(even), curve.derivative()(even), curve.derivative(2)(even)], axis=1)
         self._tool_laws = tuple(PointMotion(self.model.frame(given.point).name, order=k) for k in range(3))
-        still = np.broadcast_to(self.start[self.entries], (1, len(even), len(self.entries)))
-        drives = self._tool_drives(self.free.start[None], tool, still)[0]
+        self._tool = given.point
+        drives = self._tool_drives(self.free.start[None], tool)[0]
         if not np.isfinite(drives).all():
             raise OptionError(f"{self.robot.name!r} as drawn does not reach all positions of {given.point!r}")
-        self._last_drives = drives[None, :, 0]
         made = self._sampled(even, [drives[:, k] for k in range(3)])
         return replace(made, said=f"the motion of {given.point}", wraps=False, tool=tool)
 
@@ -174,23 +175,20 @@ class DesignProblem:
         """Directions that a tool moves along, (n, 3)."""
         return np.eye(3) if self._planar is None else self.plane
 
-    def _tool_drives(self, u: Array, tool: Array, guess: Array) -> Array:
-        """Return drives (L, T, 3, n) that move the tool as desired, by Newton's method; NaN where it fails."""
+    def _tool_drives(self, u: Array, tool: Array) -> Array:
+        """Return drives (L, T, 3, n) that lead the tool as wanted; NaN where they do not."""
         parameters, axes = self.free.parameters(u), self.tool_axes
-        y = np.broadcast_to(guess, (len(u), *guess.shape[1:])).copy()
-        for _ in range(NEWTON_STEPS):
-            moved = self._moved(y, 0.0 * y, 0.0 * y, parameters)
-            place = moved.measure(self._tool_laws[0])
-            off = place.values @ axes.T - tool[:, 0]
-            slope = axes @ place.jacobian("q")
-            y = y - _solved(slope, off)
-            if not np.nanmax(np.abs(off), initial=0.0) > 1e-12 * self.free.size:
-                break
+        first, frame = self.robot.point_position(self.start, self._tool), self.model.frame(self._tool).name
+        path = tool[:, 0] @ axes + (first - first @ axes.T @ axes)
+        led = self.robot.loops.led_designs(frame, path, parameters, self.start, first, self.threads)  # type: ignore[union-attr]
+        y = led[..., self.entries]
+        place = self._moved(y, 0.0 * y, 0.0 * y, parameters).measure(PointMotion(frame))
+        slope = axes @ place.jacobian("q")
         rate = _solved(slope, np.broadcast_to(tool[:, 1], y.shape))
-        moved = self._moved(y, rate, 0.0 * y, parameters)
-        bias = moved.measure(self._tool_laws[2]).values @ axes.T
-        second = _solved(slope, tool[:, 2] - bias)
-        y = np.where((np.abs(off) < 1e-9 * self.free.size).all(axis=-1, keepdims=True), y, np.nan)
+        bias = self._moved(y, rate, 0.0 * y, parameters).measure(PointMotion(frame, order=2)).values @ axes.T
+        second, off = _solved(slope, tool[:, 2] - bias), place.values @ axes.T - tool[:, 0]
+        with np.errstate(invalid="ignore"):  # what these drives lead to from the drawing may be another assembly
+            y = np.where((np.abs(off) < 1e-9 * self.free.size).all(axis=-1, keepdims=True), y, np.nan)
         return np.stack([y, rate, second], axis=-2)
 
     def _moved(self, q: Array, v: Array, a: Array, parameters: Any) -> MovedDesigns:
@@ -305,13 +303,7 @@ class DesignProblem:
             if self.motion.tool is not None:
                 if given is not self.motion.given:
                     raise UnsupportedError("goals with drives of their own are not measured over a tool's motion")
-                drives = self._tool_drives(u, self.motion.tool, self._last_drives)
-                lost = ~np.isfinite(drives).all(axis=(1, 2, 3))
-                if lost.any():
-                    drives[lost] = self._tool_drives(u[lost], self.motion.tool, self.motion.given[None, :, 0])
-                if len(u) == 1 and np.isfinite(drives).all():
-                    self._last_drives = drives[:, :, 0]
-                given = drives
+                given = self._tool_drives(u, self.motion.tool)
             moved = self._moved(given[..., 0, :], given[..., 1, :], given[..., 2, :], self.free.parameters(u))
             if self.motion.tool is not None:
                 tool = moved.measure(*self._tool_laws)

@@ -17,7 +17,7 @@ from ..robot.load import load
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, whole_number
-from .found_design import FoundDesign, GoalRow
+from .found_design import AT_BOUND, FoundDesign, GoalRow
 from .free_numbers import FreeNumbers
 from .goals import DesignGoal, Limit, MotionGoal, PointGoal
 from .local_search import LocalSearch
@@ -30,6 +30,10 @@ SHARP = (30.0, 300.0, 3000.0)
 
 MOST_STARTS, FIRST_ROUND = 8192, 12
 """Starts for points: rounds grow until a design without defects is found."""
+
+MANY, LITTLE_BETTER = 1024, 0.9
+"""Rounds of so many starts that leave more than this part of what is missed are in vain: one is enough where bounds are
+in the way, two otherwise."""
 
 USUAL_STARTS, REFINED = 64, 4
 """Starts for motions: designs that are evaluated, and how many of the best are improved."""
@@ -278,23 +282,25 @@ class DesignSearch:
         """Return the best design that meets the points; rounds of starts grow until there is one."""
         most, done, parts = self.starts or MOST_STARTS, 0, []
         best = BestSoFar(self.free.start.copy())
-        enough = self._enough(points)
+        enough, stale = self._enough(points), 0
         with Bar(most, "design", counted=True, wanted=self.progress) as bar:
             count = min(FIRST_ROUND, most)
             try:
                 while done < most:
                     parts.append(points.search(*screened(points, count, self.rng, not done)))
                     done += count
-                    known = len(best.others)
+                    known, size = len(best.others), best.size
                     best = self._chosen(points, Met.joined(parts))
                     parts = [Met.joined(parts)]
                     bar.show(done, f"design: misses by {best.size:.3g} of its size")
                     is_met = best.met is not None and bool(self._is_met(points, best.met))
                     nothing_new = is_met and done > count >= 16 * FIRST_ROUND and len(best.others) == known
                     good = is_met and not best.defect
-                    if self.starts is None and (good or nothing_new or done >= enough):
+                    stale += not is_met and count >= MANY and best.size > LITTLE_BETTER * size
+                    in_vain = stale > 1 or (stale and self._at_bounds(best.u).any())
+                    if self.starts is None and (good or nothing_new or in_vain or done >= enough):
                         break
-                    count = min(4 * count, 1024, most - done)
+                    count = min(4 * count, MANY, most - done)
             except KeyboardInterrupt:
                 if not parts or are_interrupts_passed_on():
                     raise
@@ -305,7 +311,12 @@ class DesignSearch:
         """Return how many starts suffice if points cannot all be met because there are more equations than numbers."""
         equations = int((points.factor > 0.0).sum()) + len(points.target) * len(points.rows)
         numbers = len(self.free.names) + (len(points.target) - points.anchored) * self.of.robot.nv
-        return 1024 if equations > numbers else MOST_STARTS
+        return MANY if equations > numbers else MOST_STARTS
+
+    def _at_bounds(self, u: Array) -> Array:
+        """Return which numbers of a design are at a bound, (n,)."""
+        span = AT_BOUND * (self.free.high - self.free.low)
+        return np.asarray((u - self.free.low <= span) | (self.free.high - u <= span))
 
     def _chosen(self, points: PrecisionPoints, met: Met) -> BestSoFar:
         """Return the best design: one that meets all, without defects, with links of similar length; or the nearest."""

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.newton_closing_step import FrameGoal
 from ..algorithms.table import find
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model import configurations
 from ..run.evaluator import Evaluator
 from ..run.given_joints import GivenAtJoints
-from ..run.parameters import Place
+from ..run.parameters import GivenParameters, Place
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import whole_number
 from . import coordinates
@@ -211,6 +212,26 @@ class Loops:
         batch_shape(**batch)
         moved = self._with_varied(known, given.places).run(np.stack(samples, axis=-2), given.numbers, start, threads)
         return moved.with_points(points) if points else moved
+
+    def led_designs(
+        self, frame: str, path: Array, given: GivenParameters, start: Array, begin: Array, threads: int
+    ) -> Array:
+        """Return configurations (L, T, nq) of designs with a frame led along positions (T, 3).
+
+        ``start``, (nq,), is a configuration of the drawn mechanism, with the frame at ``begin``, (3,).
+
+        Designs change little by little from the one that is drawn, so that each stays on its branch; NaN where a
+        position is beyond reach.
+        """
+        every, aim = np.ones(self.model.nv, dtype=bool), (FrameGoal(frame, orientation=False),)
+        kernel = self.closing.kernel(every, aim, places=given.places)
+        if kernel is None:
+            raise UnsupportedError(
+                f"{self.model.name!r} is too large, or too special, to lead {frame!r} as designs vary"
+            )
+        numbers = np.atleast_2d(np.asarray(given.numbers, dtype=float))
+        varied = self._with_varied(self.choice.coordinates, given.places)
+        return varied.led(kernel, path, numbers, start, begin, threads)
 
     def close_derivatives(
         self, q: ArrayLike, fixed: Sequence[str] | None, parameters: Any, order: int, threads: int

@@ -227,16 +227,40 @@ class VariedMechanism:
         q, v, a, tau = (np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts)
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
-    def _followed(self, start: Array, path: Array, numbers: Array, own: bool, threads: int) -> Followed:
-        """Move designs (L, p) to the start of paths (L, T, n) of the independent freedoms, and along them.
+    def led(self, aim: NewtonClosing, path: Array, numbers: Array, start: Array, begin: Array, threads: int) -> Array:
+        """Return configurations (L, T, nq) of designs (L, p) with a frame led along positions (T, 3); NaN beyond reach.
+
+        Parameters
+        ----------
+        aim : NewtonClosing
+            What closes loops with the frame at a position, every freedom free.
+        path : ndarray, shape (T, 3)
+        numbers : ndarray, shape (L, p)
+        start : ndarray, shape (nq,)
+            A configuration of the mechanism as it is drawn, with the frame at ``begin``, (3,).
+        begin : ndarray, shape (3,)
+        threads : int
+        """
+        shape = len(numbers), *path.shape
+        start, begin = (np.broadcast_to(x, (len(numbers), len(x))).copy() for x in (start, begin))
+        went = self._followed(start, np.broadcast_to(path, shape), numbers, False, threads, (aim, begin))
+        return went.q[:, LITTLE_BY_LITTLE:]
+
+    def _followed(
+        self, start: Array, path: Array, numbers: Array, own: bool, threads: int,
+        led: tuple[NewtonClosing, Array] | None = None,
+    ) -> Followed:  # fmt: skip
+        """Move designs (L, p) to the start of paths (L, T, n) of the independent freedoms or a frame, and along them.
 
         They start from configurations (L, nq) of the drawn mechanism, or from their own.  Goals are the positions of
         these freedoms, then the numbers of a design.
         """
-        n, order, kernel, count = len(self.entries), self._order, self._closing, LITTLE_BY_LITTLE + path.shape[1]
+        n, count = path.shape[-1], LITTLE_BY_LITTLE + path.shape[1]
+        kernel, order = (self._closing, self._order) if led is None else (led[0], list(range(n)))
         drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
-        first = self._turned(start, path[:, 0])
+        first = self._turned(start, path[:, 0]) if led is None else start
         begin, shares = first[:, self.entries], np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)[:-1]
+        begin = begin if led is None else led[1]
         changed = np.concatenate([shares if not own else np.ones_like(shares), np.ones(path.shape[1])])
 
         def goals(paths: Array, points: Array, width: int) -> Array:
@@ -253,6 +277,8 @@ class VariedMechanism:
             return found
 
         def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
+            if led is not None:
+                return kernel(guesses, np.roll(wanted, -n, axis=-1), CLOSED * self.size, threads)
             return kernel(self._placed(guesses, wanted[:, :n]), wanted[:, n:], CLOSED * self.size, threads)
 
         problem = PathProblem(
