@@ -52,6 +52,31 @@ def test_samples_on_the_way_are_the_states_there_to_the_bit(one, samples, every)
     np.testing.assert_array_equal(sampled[:, -1, 2], np.full(11, samples * every))
 
 
+@pytest.mark.parametrize("samples", [1, 2, 7])
+@pytest.mark.parametrize("every", [1, 3])
+def test_one_state_keeps_as_many_samples_as_it_is_asked_for(one, samples, every):
+    state, p = starts(3)
+    found = one.of_one_state()(0.3, [state[1, :2], state[1, 2:]], 0.01, every, p[1], samples)
+    assert found.shape == (samples, 3)
+    for k in range(samples):
+        np.testing.assert_array_equal(found[k], one(0.3, state, 0.01, every * (k + 1), p)[1])
+
+
+def test_a_batch_of_one_is_stepped_as_one_state_in_both_precisions():
+    for single, dtype in ((False, np.float64), (True, np.float32)):
+        program = StepProgram("pendulum", advance, rate, SIZES, single=single)
+        state, p = (x.astype(dtype) for x in starts(9))
+        t, h, n = (np.full((1, 1), x, dtype) for x in (0.3, 0.01, 5))
+        many = program.prepared(t, state, h, n, p)()
+        alone = program.prepared(t, state[:1], h, n, p[:1])
+        np.testing.assert_array_equal(alone(), many[:1])
+        out = np.empty((1, 3), dtype)
+        assert alone(out) is out
+        np.testing.assert_array_equal(out, many[:1])
+        with pytest.raises(TypeError, match="C-ordered"):
+            alone(np.empty((2, 3), dtype))
+
+
 def test_samples_of_one_state_have_no_axis_of_a_batch(one):
     state, p = starts(3)
     sampled = StepProgram("pendulum", advance, rate, SIZES, samples=4)

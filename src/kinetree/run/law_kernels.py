@@ -24,7 +24,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,9 +37,10 @@ from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel, PreparedCall
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.search_kernel import SearchKernel, trace_search
-from ..engine.kernels.step_kernel import CallingStepKernel, StepKernel, trace_stages
+from ..engine.kernels.step_kernel import OneStateCall, StepKernel, trace_stages
 from ..engine.llvm import host
 from ..engine.make_once import MAKING
+from ..engine.result_memory import empty
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, SpeedWarning, UnsupportedError, callers_level
 from ..model.tree import Model
@@ -360,10 +361,9 @@ class StepProgram:
         names = ("t", "h", "n", "state", "parameters")
 
         def make(key: str, target: host.Machine) -> StepKernel:
-            kind = StepKernel if loop is None else partial(CallingStepKernel, loop=loop)
-            return kind(
+            return StepKernel(
                 name, of_no_graph, stages.lengths, stages.shape, key, names, single, target=target,
-                stages=lambda: stages, tables=stages.graph.tables,
+                stages=lambda: stages, tables=stages.graph.tables, loop=loop,
             )  # fmt: skip
 
         content = "repeated" + stages.content() + SINGLE * single
@@ -391,12 +391,24 @@ class StepProgram:
                 state = pack(new, batch)
         return state
 
-    def prepared(self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1) -> PreparedCall:
+    def prepared(
+        self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1
+    ) -> PreparedCall | OneStateCall:
         """Return a function that steps a batch in fixed arrays (count, ...), whose numbers may change.
 
-        The returned function takes the array for the new state, or makes one.
+        The returned function takes the array for the new state, or makes one.  A batch of one goes through the form for
+        one state, which does not compute the other lanes of a vector.
         """
-        return prepared_call(self.kernel, [t, h, n, state, *([parameters] if parameters.shape[-1] else [])], threads)
+        arrays = [t, h, n, state, *([parameters] if parameters.shape[-1] else [])]
+        if any(len(a) > 1 or a.dtype != self.kernel.dtype or not a.flags.carray for a in arrays):
+            return prepared_call(self.kernel, arrays, threads)
+        return self._one_state(arrays)
+
+    def _one_state(self, arrays: Sequence[Array] | None = None) -> OneStateCall:
+        try:
+            return OneStateCall(self.kernel, arrays)
+        except host.CompilationError as problem:
+            raise CompileError(str(problem)) from None
 
     def of_one_state(self) -> OneStateSteps:
         """Return the same for one state at a time, for one thread."""
@@ -412,21 +424,18 @@ class OneStateSteps:
     """
 
     def __init__(self, program: StepProgram) -> None:
-        self._t, self._h, self._n = (np.zeros((1, 1)) for _ in range(3))
-        self._state, self._parameters = np.zeros((1, program.sizes.state)), np.zeros((1, program.sizes.parameters))
-        self._call: Callable[[], Array]
-        if not isinstance(program.kernel, CallingStepKernel):
-            self._call = program.prepared(self._t, self._state, self._h, self._n, self._parameters)
-        else:
-            given = self._t, self._h, self._n, self._state, *([self._parameters] if program.sizes.parameters else [])
-            self._call = lambda: run_kernel(program.kernel, *(x[0] for x in given), threads=1)[None]
+        self._call = program._one_state()
+        self._t, self._h, self._n, self._state, *self._parameters = self._call.inputs
 
-    def __call__(self, t: float, parts: Sequence[Array], h: float, n: int, parameters: Array) -> Array:
-        """Take n steps of h from time t; the state is given in parts.  Return the state there, or those of samples."""
-        self._t[0, 0], self._h[0, 0], self._n[0, 0] = t, h, n
-        np.concatenate(parts, out=self._state[0])
-        self._parameters[0] = parameters
-        return self._call()[0]
+    def __call__(self, t: float, parts: Sequence[Array], h: float, n: int, parameters: Array, samples: int) -> Array:
+        """Take n steps of h from time t, so many times over; the state is given in parts.  Return all samples."""
+        self._t[0], self._h[0], self._n[0] = t, h, n
+        np.concatenate(parts, out=self._state)
+        for own in self._parameters:
+            own[:] = parameters
+        out = empty((samples, len(self._state)), float)
+        self._call.run(out, samples)
+        return out
 
 
 def of_no_graph() -> Traced:

@@ -48,6 +48,9 @@ SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
 
 
+STEPS_WATCHED = 50
+"""Steps that are taken together while an event is waited for: those after it are taken in vain."""
+
 MOST_STOPS = 100
 """At how many kinks of forces an implicit integrator stops."""
 
@@ -398,7 +401,7 @@ class SmoothRun(Run):
         """Go on by steps without an event, and without a sample between their ends; false where there are none."""
         self._alone -= 1
         before = stepper.t, stepper.state
-        passed = None if self._alone > 0 else stepper.leap_by_samples(None, 0)
+        passed = None if self._alone > 0 else stepper.leap_by_samples(None, 0, STEPS_WATCHED)
         if passed is None:
             return False
         times, (q, v, z) = passed

@@ -74,6 +74,16 @@ def test_worlds_have_the_same_bits_in_any_batch_and_with_any_threads(randomized)
     assert not np.array_equal(large[:, 0], large[:, 2])
 
 
+def test_a_world_alone_has_the_bits_of_one_among_others(randomized):
+    alone, among = randomized(1), randomized(9)  # code for one state, and for a vector of them
+    for _ in range(4):
+        assert np.array_equal(alone.step([0.3, -0.2]).observation, among.step([0.3, -0.2]).observation[:1])
+        assert np.array_equal(alone.state, among.state[:1])
+    alone.reset([0])
+    among.reset([0])
+    assert np.array_equal(alone.step([0.3, -0.2]).observation, among.step([0.3, -0.2]).observation[:1])
+
+
 def test_a_seed_begins_anew(randomized):
     world = randomized(5)
     first = run(world)

@@ -19,7 +19,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.table_lookups import table_words
 from ..llvm.vectors import Vectors, spread
 from ..make_once import made_once
+from ..result_memory import empty
 from .kernel import Kernel, address_of
 from .loop_kernel import InnerLoop, RolledKernel
 
@@ -152,66 +152,89 @@ class LanesKernel(Kernel):
 
 
 @dataclass
-class StepKernel(LanesKernel):
-    """Machine code of :class:`Stages`; see the head of this file."""
+class StepKernel(Kernel):
+    """Machine code of :class:`Stages`, with a separate form for one state; see the head of this file.
+
+    The form for one state returns as many samples as it is asked for, whatever ``samples`` of its stages are.
+    """
 
     stages: Callable[[], Stages] | None = None
-
-    def _assembly(self, form: str) -> str:
-        assert self.stages is not None
-        return step_module(self.stages(), self.vectors, self._before_work)
-
-
-@dataclass
-class CallingStepKernel(StepKernel):
-    """Steps whose rates call a loop over bodies, and which, like that loop, have a separate form for one state."""
-
-    loop: RolledKernel = field(kw_only=True, repr=False)
+    loop: RolledKernel | None = field(default=None, kw_only=True, repr=False)
     """What the rate calls."""
-    _contexts: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
-    def is_ready(self, batch: bool) -> bool:
-        """Return whether the form for batches, or for one state, has been loaded."""
-        return Kernel.is_ready(self, batch)
-
-    @made_once
-    def single_address(self) -> int:
-        """The machine code for one state, ``kernel(in, out, context)``, with room to work after the inputs."""
-        return self._address("single")
-
-    @made_once
-    def _run_one(self) -> Any:
-        called = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(self.single_address)
-        _ = self.loop.single_address
-        self._contexts["single"] = np.array([self.loop.run_address, 0], dtype=np.int64)
-        return called
+    @property
+    def sends(self) -> bool:
+        """Always False: a loop has no place for sending."""
+        return False
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        run, count = self._run_one, sum(self.lengths)
-        if getattr(self._local, "one", None) is None:
-            assert self.stages is not None
-            self._local.one = np.empty(count + work_of(self.stages()), self.dtype)
-        area = self._local.one
-        np.concatenate(arrays, out=area[:count], casting="same_kind")
+        call = self._local.__dict__.get("one")
+        if call is None:
+            call = self._local.one = OneStateCall(self)
+        for own, given in zip(call.inputs, arrays, strict=True):
+            own[:] = given
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         made = result if direct else np.empty(self.shape, self.dtype)
-        run(address_of(area), address_of(made), address_of(self._contexts["single"]))
+        call.run(made, math.prod(self.shape[:-1]))
         if not direct:
             result[...] = made
 
+    @made_once
+    def _loops_over_lanes(self) -> np.ndarray:
+        assert self.loop is not None
+        return np.array([self.loop.lanes_address, self.loop.context_address], dtype=np.int64)
+
     @property
     def context_address(self) -> int:
-        """The address of the code and schedule of what the rate calls."""
-        if "lanes" not in self._contexts:
-            words = self.loop.lanes_address, self.loop.context_address
-            self._contexts["lanes"] = np.array(words, dtype=np.int64)
-        return address_of(self._contexts["lanes"])
+        """The address of the code and schedule of what the rate calls; 0 if it calls nothing."""
+        return 0 if self.loop is None else address_of(self._loops_over_lanes)
 
     def _assembly(self, form: str) -> str:
-        if form == "lanes":
-            return super()._assembly(form)
         assert self.stages is not None
-        return step_module(self.stages(), self.vectors.one, sum(self.lengths))
+        if form == "lanes":
+            return step_module(self.stages(), self.vectors, self._before_work)
+        return step_module(self.stages(), self.vectors.one)
+
+
+class OneStateCall:
+    """Steps of one state, from fixed buffers: microseconds matter to an integrator.
+
+    Only one thread may call it at a time.
+
+    Parameters
+    ----------
+    kernel : StepKernel
+    arrays : sequence of ndarray, optional
+        Its inputs, each of one state, whose numbers may change; own ones by default.
+    """
+
+    def __init__(self, kernel: StepKernel, arrays: Sequence[np.ndarray] | None = None) -> None:
+        assert kernel.stages is not None
+        self._kernel = kernel
+        self._code = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(kernel.single_address)
+        self.inputs = [np.zeros(n, kernel.dtype) for n in kernel.lengths] if arrays is None else list(arrays)
+        self._work: np.ndarray = np.empty(work_of(kernel.stages()), kernel.dtype)
+        loop = kernel.loop
+        called = 0 if loop is None or not loop.single_address else loop.run_address
+        self._context = np.array([1, address_of(self._work), called], dtype=np.int64)
+        self._table = np.array([address_of(a) for a in self.inputs], dtype=np.int64)
+        self._addresses = address_of(self._table), address_of(self._context)
+
+    def run(self, out: np.ndarray, samples: int) -> None:
+        """Write so many samples, one after every n steps, to consecutive memory."""
+        table, context = self._addresses
+        self._context[0] = samples
+        self._code(table, address_of(out), context)
+
+    def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
+        """Evaluate as a batch of one, optionally into a given array, which must not share memory with inputs."""
+        kernel, shape = self._kernel, (1, *self._kernel.shape)
+        if out is None:
+            out = empty(shape, kernel.dtype)
+        elif not (out.shape == shape and out.dtype == kernel.dtype and out.flags.carray):
+            raise TypeError(f"{kernel.name}: out must be a C-ordered array of {kernel.dtype} {shape}")
+        self.run(out, math.prod(kernel.shape[:-1]))
+        return out
 
 
 def work_of(stages: Stages) -> int:
@@ -223,10 +246,10 @@ def work_of(stages: Stages) -> int:
     return held + asked + stages.inner.outs + stages.inner.kept
 
 
-def step_module(stages: Stages, v: Vectors, work_at: int) -> str:
+def step_module(stages: Stages, v: Vectors, work_at: int = 0) -> str:
     """Return LLVM assembly of the loop and of the functions it calls.
 
-    ``work_at`` is how many values after the beginning of the inputs the work area begins.
+    ``work_at`` is how many vectors after the beginning of the inputs the work area begins.
     """
     places = table_of_places([k * v.size for k in range(stages.n_state * stages.samples)], v)
     declared = "\n".join(Emitter(v).declarations())
@@ -237,13 +260,15 @@ def step_module(stages: Stages, v: Vectors, work_at: int) -> str:
 def step_functions(
     stages: Stages, v: Vectors, kernel: str = "kernel", inner: bool = False, work_at: int = 0
 ) -> str:  # fmt: skip
-    """Return the loop, as a function ``kernel(in, out, context)`` of consecutive vectors, and what it calls.
+    """Return the loop, as a function ``kernel(in, out, context)``, and what it calls.
 
-    As an ``inner`` function of a larger module it has no context.
+    Inputs and outputs are consecutive vectors.  For one state, inputs are addresses of the vectors of each, and the
+    context says how many samples are wanted, where there is room to work, and what the rate calls.  As an ``inner``
+    function of a larger module it has no context, and consecutive inputs.
     """
     n, p, asked, n_answer = stages.n_state, stages.n_parameters, stages.n_question, stages.n_answer
     answers_at, vector, size = STATE + n + p, v.type, v.size
-    module = Module()
+    module, alone = Module(), v.lanes == 1 and not inner
     names = [f"{kernel}.stage{k}" for k in range(len(stages.questions))]
     final, rate = f"{kernel}.final", f"{kernel}.rate"
     for name, wanted in (*zip(names, stages.questions, strict=True), (final, stages.final)):
@@ -256,26 +281,37 @@ def step_functions(
         if stages.inner is None:
             x, y = (f.room(vector, count, size) for count in rooms[:2])
         else:
-            ends = [work_at + end for end in accumulate(rooms, initial=0)]
-            x, y, w, found = (given.at(end, vector) for end in ends)
-        copy_vectors(v, given, x, answers_at)
+            start = f.args[2].at(1, "ptr").load("ptr") if alone else given.at(work_at, vector)
+            x, y, w, found = (start.at(end, vector) for end in accumulate(rooms, initial=0))
+        if alone:
+            for k, place in enumerate(accumulate(stages.lengths[:-1], initial=0)):
+                copy_vectors(v, given.at(k, "ptr").load("ptr"), x.at(place, vector), stages.lengths[k])
+            given = x
+        else:
+            copy_vectors(v, given, x, answers_at)
         copy_vectors(v, given.at(STATE + n, vector), y.at(asked, vector), p)
         begin, h, rounds = (given.at(k, vector).load(vector, size) for k in (TIME, STEP, COUNT))
-        every, done = first_as_integer(v, rounds), f.variable(0, "done")
-        last = every if stages.samples == 1 else every * stages.samples
-        with f.forever(done):
+        every, done, kept = first_as_integer(v, rounds), f.variable(0, "done"), f.variable(0, "kept")
+        samples = f.args[2].load("i64") if alone else f.valued(stages.samples)
+        due = f.variable(every, "due")
+        several, last = alone or stages.samples > 1, every * samples
+        with f.forever(done, *((kept, due) if several else ())):
             for k, name in enumerate(names):
                 f.call(name, x, y)
                 answer = x.at(answers_at + k * n_answer, vector)
                 f.call(rate, y, answer if stages.inner is None else w)
                 if stages.inner is not None:
                     _call_loop(f, v, stages, w, found, answer)
-            new = out if stages.samples == 1 else out.at(done.value // every * n, vector)
+            new = out.at(kept.value, vector) if several else out
             f.call(final, x, new)
             done.set(done.value + 1)
             f.leave(unless=done.value < last)
             copy_vectors(v, new, x.at(STATE, vector), n)
             x.at(TIME, vector).store(time_after(v, begin, h, done.value), size)
+            if several:
+                full = done.value.equals(due.value)
+                kept.set(full.choose(kept.value + n, kept.value))
+                due.set(full.choose(due.value + every, due.value))
     return module.text()
 
 
@@ -284,9 +320,13 @@ def _call_loop(f: MachineFunction, v: Vectors, stages: Stages, w: Value, found: 
 
     The loop over lanes gets its schedule; the one for one state gets room to work.
     """
-    called, inner = f.args[2], stages.inner
+    context, inner = f.args[2], stages.inner
     assert inner is not None
-    third = called.at(1, "ptr").load("ptr") if v.lanes > 1 else found.at(inner.outs, v.type)
+    called, third = context, found.at(inner.outs, v.type)
+    if v.lanes > 1:
+        third = context.at(1, "ptr").load("ptr")
+    else:
+        called = context.at(2, "ptr")
     f.call(called.load("ptr"), w, found, third)
     copy_vectors(v, found, answer, inner.outs)
     copy_vectors(v, w.at(inner.inputs, v.type), answer.at(inner.outs, v.type), len(stages.answer) - inner.inputs)

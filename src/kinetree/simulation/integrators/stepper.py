@@ -27,10 +27,13 @@ MOST_KEPT_AT_ONCE = 50_000_000
 """Numbers of all simulations of a batch that one call of machine code keeps."""
 
 MOST_BETWEEN_SAMPLES = 20
-"""Steps between two samples up to which machine code keeps samples: a call that is not used up loses as many."""
+"""Steps between two samples of a batch up to which machine code keeps them: a call not used up loses as many."""
 
 FEWEST_SAMPLES = SAMPLES_AT_ONCE // 2
-"""Samples that are worth such a call; once its machine code is there, any."""
+"""Samples of a batch that are worth such a call."""
+
+SAMPLES_OF_ONE = 1000
+"""States of one simulation that machine code keeps on the way: what Python does around a call is little beside it."""
 
 NO_KINKS = np.zeros(0)
 
@@ -70,7 +73,9 @@ class Stepper:
         """Take one step; or several, not beyond ``until``, if the states in between are not needed."""
         self.step()
 
-    def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
+    def leap_by_samples(
+        self, wanted: np.ndarray | None, first: int, most: int = SAMPLES_OF_ONE
+    ) -> tuple[list[float], State] | None:
         """Take several steps, and return times and states of the samples up to there; None if it takes one at a time.
 
         Parameters
@@ -79,6 +84,8 @@ class Stepper:
             Times of samples; after every step if there are none.
         first : int
             Number of the next of them.
+        most : int
+            Number of samples to return at most.
         """
         return None
 
@@ -123,7 +130,9 @@ def pieces(t: float, h: float, kinks: np.ndarray) -> list[tuple[float, float]]:
     return [(a, b - a) for a, b in pairwise(edges)]
 
 
-def samples_ahead(wanted: np.ndarray, start: float, h: float, done: int, most: int) -> tuple[int, int]:
+def samples_ahead(
+    wanted: np.ndarray, start: float, h: float, done: int, most: int, most_between: int = MOST_BETWEEN_SAMPLES
+) -> tuple[int, int]:
     """Return how many of the next samples are the same number of steps apart, and that number.
 
     Parameters
@@ -134,11 +143,13 @@ def samples_ahead(wanted: np.ndarray, start: float, h: float, done: int, most: i
         When steps began, and how long they are.
     done, most : int
         Steps that are taken, and that may be taken by all samples together.
+    most_between : int
+        Steps that may be taken between two of them.
     """
     steps = (wanted - start) / h
     numbers = np.round(steps)
     every = int(numbers[0]) - done if len(numbers) else 0
-    if not 0 < every <= MOST_BETWEEN_SAMPLES:
+    if not 0 < every <= most_between:
         return 0, 1
     regular = (numbers == done + every * np.arange(1, len(numbers) + 1)) & (np.abs(steps - numbers) <= SAME_TIME)
     regular &= numbers - done <= most
@@ -172,7 +183,7 @@ class FixedStepper(Stepper):
         kinks: np.ndarray = NO_KINKS, acts_at_end: bool = True,
     ) -> None:  # fmt: skip
         self.equation, self.name, self.end, self.h, self.kinks = equation, name, end, step, kinks
-        self.careful = self.keeps_samples = False
+        self.careful = False
         self.acts_at_end = acts_at_end
         batch = state[0].shape[:-1]
         self.count_in_batch = math.prod(batch)
@@ -207,19 +218,22 @@ class FixedStepper(Stepper):
             steps = min(steps, self.cut[later] + 0.5)
         return int(steps + slack) - self.count
 
-    def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
+    def leap_by_samples(
+        self, wanted: np.ndarray | None, first: int, most: int = SAMPLES_OF_ONE
+    ) -> tuple[list[float], State] | None:
         """Take as many whole steps as one call of machine code can keep the states of."""
-        numbers = self.count_in_batch * sum(x.shape[-1] for x in self.state) * SAMPLES_AT_ONCE
+        at_once, between = (SAMPLES_AT_ONCE, MOST_BETWEEN_SAMPLES) if self.is_batch else (most, LONGEST_LEAP)
+        numbers = self.count_in_batch * sum(x.shape[-1] for x in self.state) * at_once
         if self.careful or not self._in_machine_code or numbers > MOST_KEPT_AT_ONCE:
             return None
-        whole = self._whole_steps(self.end, 1e-9)
-        count, every = min(whole, SAMPLES_AT_ONCE), 1
+        whole = min(self._whole_steps(self.end, 1e-9), self.longest_leap)
+        count, every = min(whole, at_once), 1
         if wanted is not None:
-            most = whole - 1 if self.acts_at_end else whole
-            count, every = samples_ahead(wanted[first : first + SAMPLES_AT_ONCE], self.start, self.h, self.count, most)
-        if count < (1 if self.keeps_samples else FEWEST_SAMPLES):
+            within = whole - 1 if self.acts_at_end else whole
+            ahead = wanted[first : first + at_once]
+            count, every = samples_ahead(ahead, self.start, self.h, self.count, within, between)
+        if count < (FEWEST_SAMPLES if self.is_batch else 1):
             return None
-        self.keeps_samples = not self.is_batch
         passed = self.equation.steps.sampled(self.name)(self.t, self.state, self.h, every, count)
         if passed is None or not self._goes_on(passed):  # go through it step by step, to see where it is lost
             self.careful = not self.is_batch

@@ -28,14 +28,14 @@ ManySteps = Callable[[Any, State, float, int], State]
 OneStep = Callable[[Any, State, float], State]
 """The same, one step of h later."""
 
-WatchedSteps = Callable[[Any, State, float, int], tuple[State, np.ndarray]]
-"""Many steps, and a number per lane that says how it went."""
+WatchedSteps = Callable[[Any, State, float, int, int], tuple[State, np.ndarray]]
+"""Many steps, so many times over, and a number per lane (and sample) that says how it went."""
 
 SampledSteps = Callable[[Any, State, float, int, int], State | None]
 """(t, state, h, every, count) to the states (..., count, n) after every so many steps; None where that does not do."""
 
 SAMPLES_AT_ONCE = 50
-"""States that machine code keeps on the way: twice as many, and the start, are the record of a batch by default."""
+"""States of a batch that machine code keeps on the way: twice as many, and the start, are the record by default."""
 
 StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
 """What a :class:`StepProgram` is made of: the step, the rates that it asks for, and how many numbers these are."""
@@ -128,7 +128,7 @@ class Steps:
         if equation.loops is not None:
             return self._closed_steps(integrator, equation.loops)
         run = self._run(integrator)
-        return lambda t, state, h, n: run(t, state, h, n)[0]
+        return lambda t, state, h, n: run(t, state, h, n, 1)[0]
 
     def _one_by_one(self, one: OneStep) -> ManySteps:
         """Return a function that takes many steps, each followed by a correction of constraints."""
@@ -145,7 +145,7 @@ class Steps:
     def _solved_steps(self) -> ManySteps:
         """Return a function that takes variational steps in machine code."""
         run = self._run(VARIATIONAL)
-        return lambda t, state, h, n: _solved(*run(t, state, h, n))
+        return lambda t, state, h, n: _solved(*run(t, state, h, n, 1))
 
     def sampled(self, integrator: str) -> SampledSteps:
         """Return steps in machine code that keep states on the way."""
@@ -157,7 +157,7 @@ class Steps:
         run = self._run(integrator, choice, SAMPLES_AT_ONCE)
 
         def advance(t: Any, state: State, h: float, every: int, count: int) -> State | None:
-            (q, v, z), watched = run(t, state, h, every)
+            (q, v, z), watched = run(t, state, h, every, count)
             last = watched[..., count - 1]
             if choice is not None and not (last >= 1.0).all():
                 return None
@@ -168,17 +168,21 @@ class Steps:
         return advance
 
     def _run(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> WatchedSteps:
-        """Return a function that takes many steps in machine code, and the last of the numbers carried along."""
-        program = self._program(integrator, choice, samples)
+        """Return a function that takes many steps in machine code, and the last of the numbers carried along.
+
+        A batch goes through code that keeps ``samples`` states, whatever count is asked for; one state keeps the count.
+        """
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
+        key = "one state", integrator, choice and choice.key
 
-        one = program.of_one_state()
-
-        def run(t: Any, state: State, h: float, n: int) -> tuple[State, np.ndarray]:
+        def run(t: Any, state: State, h: float, n: int, count: int) -> tuple[State, np.ndarray]:
             parts = (*state, *watched)
             if all(x.ndim == 1 for x in (*state, self.equation.numbers)):
-                out = one(t, parts, h, n, self.equation.numbers)
+                one = self._once(key, lambda: self._program(integrator, choice).of_one_state())
+                out = one(t, parts, h, n, self.equation.numbers, count)
+                out = out if samples > 1 else out[0]
                 return self.equation.parts(out), out[..., -1]
+            program = self._program(integrator, choice, samples)
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*parts, self.equation.numbers)))
             whole = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
             out = program(t, whole, h, n, self.equation.numbers, threads=self.equation.threads)
@@ -200,7 +204,7 @@ class Steps:
         run = self._run(integrator, choice)
 
         def advance(t: Any, state: State, h: float, n: int) -> State:
-            new, served = run(t, state, h, n)
+            new, served = run(t, state, h, n, 1)
             poor = np.asarray(served < 1.0)
             if poor.ndim == 0 and np.isnan(new[0]).any():  # lost lanes of a batch stay lost, one state gets a reason
                 poor = np.asarray(np.isfinite(state[0]).all())
