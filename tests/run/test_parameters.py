@@ -360,6 +360,22 @@ def test_negative_masses_are_refused(robot, says, given):
         robot.kinetic_energy(q, q, parameters=given)
 
 
+def test_names_given_before_are_read_again_with_whatever_numbers_follow(robot, state):
+    first, second = ([name for name in robot.parameters().names if name.endswith(end)][-1] for end in (".M", ".MX"))
+    given, exact = {first: 1.5, second: 0.1}, np.float64(1.5)
+    expected = robot.inverse_dynamics(*state, parameters=given)
+    for same in ({first: exact, second: 0.1}, {first: np.array(1.5), second: 0.1}, {second: 0.1, first: 1.5}):
+        np.testing.assert_array_equal(robot.inverse_dynamics(*state, parameters=same), expected)
+    other = robot.inverse_dynamics(*state, parameters={first: 2, second: 0.1})
+    np.testing.assert_array_equal(other, robot.inverse_dynamics(*state, parameters={first: 2.0, second: 0.1}))
+    assert not np.array_equal(other, expected)
+    assert np.isnan(robot.inverse_dynamics(*state, parameters={first: np.nan, second: 0.1})).any()
+    with pytest.raises(kt.ModelError, match="no body has a negative mass"):
+        robot.inverse_dynamics(*state, parameters={first: -1.0, second: 0.1})
+    with pytest.raises(kt.ShapeError, match="must be an array of numbers"):
+        robot.inverse_dynamics(*state, parameters={first: "heavy", second: 0.1})
+
+
 def test_what_is_no_negative_mass_goes_through(robot):
     """Zero and NaN, first moments and products of any sign, and all numbers of a robot whose parameters are grouped."""
     q = np.ones((2, 2))

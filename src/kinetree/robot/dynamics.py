@@ -293,6 +293,8 @@ class Dynamics(Kinematics):
         chosen = FORWARD_METHODS[0] if method is None else method
         if chosen not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", chosen, FORWARD_METHODS)
+        if parameters is not None:
+            parameters = self.evaluator.read_parameters(parameters)
         self.evaluator.check_pivots(parameters=parameters)
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")

@@ -61,7 +61,7 @@ class Evaluator:
         self._methods: dict[str, DirectCall] = {}
         self._singular: dict[frozenset[int], int | None] = {}
         self._chosen_methods: dict[str, str] = {}
-        self._solid: set[tuple[tuple[Place, ...], frozenset[int]]] = set()
+        self._solid: set[tuple[int | tuple[Place, ...], frozenset[int]]] = set()
         self.read_parameters = ParameterReader(model)
         self._looked = False
 
@@ -361,10 +361,11 @@ class Evaluator:
             if not held:
                 self.warn_of_rounding()
         else:
-            places, key = self.read_parameters(parameters).places, frozenset(held)
-            if (places, key) not in self._solid:
-                singular_joints.check(stand_in(self.model, places), held)
-                self._solid.add((places, key))
+            own, kept = self.read_parameters(parameters), frozenset(held)
+            key = own.form or own.places, kept
+            if key not in self._solid:
+                singular_joints.check(stand_in(self.model, own.places), held)
+                self._solid.add(key)
 
     def warn_of_rounding(self) -> None:
         """Warn, once, about a robot whose accelerations suffer from rounding."""

@@ -42,6 +42,10 @@ SYMBOLS = "symbols"
 """Symbols of the robot that have no value, by their names."""
 
 
+PLAIN = frozenset((float, np.float64))
+"""Types of numbers that need no check."""
+
+
 class Place(NamedTuple):
     """The location of some numbers in a model."""
 
@@ -125,6 +129,8 @@ class ParameterReader:
         self.model = model
         self._right: dict[tuple[Place, ...], tuple[list[int] | slice, int]] = {}
         """Known forms: correct places, which of their numbers are masses, and an identifier."""
+        self._named: dict[tuple[str, ...], tuple[tuple[Place, ...], list[int], int]] = {}
+        """The same by the names of numbers of the table, as they were given before."""
 
     @cached_property
     def table(self) -> dict[str, Place]:
@@ -149,6 +155,11 @@ class ParameterReader:
             return NO_PARAMETERS
         if isinstance(given, GivenParameters):  # already read, possibly with other numbers
             return given
+        if type(given) is dict and (known := self._named.get(tuple(given))) is not None:
+            its, heavy, number = known
+            plain = list(given.values())
+            if PLAIN.issuperset(map(type, plain)) and not any(plain[k] < 0.0 for k in heavy):
+                return GivenParameters(its, np.array(plain), number)
         if isinstance(given, ParameterTable):
             given = dict(zip(given.names, given.values, strict=True))
         if not isinstance(given, Mapping):
@@ -169,7 +180,11 @@ class ParameterReader:
             parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
         places = tuple(arrays)
         numbers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
-        return _without_negative(places, numbers, *self._check(places))
+        masses, form = self._check(places)
+        if all(place.table == FLAT for place in places):
+            which = list(range(len(places)))[masses] if isinstance(masses, slice) else masses
+            self._named[tuple(place.key for place in places)] = places, which, form
+        return _without_negative(places, numbers, masses, form)
 
     def _check(self, places: tuple[Place, ...]) -> tuple[list[int] | slice, int]:
         """Refuse wrong names and counts; return which of the numbers are masses, and the form."""

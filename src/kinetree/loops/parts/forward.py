@@ -174,7 +174,7 @@ class ForwardOfLoops:
         arrays = self.prepared.vectors(q, v, a=a, tau=tau)
         if friction:
             arrays["tau"] = arrays["tau"] - friction_force(self.evaluator, arrays["v"], parameters, q)
-        return self.inverse.loop_forces(wrenches, parameters=parameters, **arrays)[0]
+        return self.inverse.multipliers(wrenches, parameters=parameters, **arrays)
 
     # ---------------------------------------------------------------- what resists
 

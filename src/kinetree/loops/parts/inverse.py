@@ -170,20 +170,39 @@ class InverseOfLoops:
         They belong to a motion under joint forces that the loops allow, without friction.
         """
         model, count = self.model, self.geometry.n_constraints
-        found = None
-        if self.choice.chosen is not None:
-            found = self.choice.at_once("closed_loop_forces", wrenches, parameters, q=q, v=v, a=a, tau=tau)
+        found = self._loop_forces_at_once(wrenches, parameters, q=q, v=v, a=a, tau=tau)
         if found is not None:
             ends = np.cumsum([count, 6 * len(model.loops), 6 * len(model.loops)])
             multipliers, *forces = np.split(found, ends, axis=-1)
             own, world, joints = (x.reshape(*x.shape[:-1], -1, 6) for x in forces)
             return multipliers, own, world, joints
-        known, left = self.choice.at(q), (self._tree_forces(q, v, a, wrenches, parameters) - tau)[..., None]
-        across = np.swapaxes(self.geometry.jacobian(q), -1, -2)
-        multipliers = rank.least_squares(across, left, known.rank, self.geometry.size, known.least)[..., 0]
+        multipliers = self._multipliers_by_rank(wrenches, q, v, a, tau, parameters)
         loops = dynamics.loop_wrenches(model, q, multipliers)
         reactions = self._tree_wrenches(q, v, a, loops.on_bodies + self.prepared.body_loads(wrenches, q))
         return multipliers, loops.own, loops.world, reactions
+
+    @one_blas_thread()
+    def multipliers(
+        self, wrenches: Wrenches, q: Array, v: Array, a: Array, tau: Array, parameters: Any = None
+    ) -> Array:  # fmt: skip
+        """Return the multipliers of :meth:`loop_forces` alone."""
+        found = self._loop_forces_at_once(wrenches, parameters, q=q, v=v, a=a, tau=tau)
+        if found is not None:
+            return found[..., : self.geometry.n_constraints]
+        return self._multipliers_by_rank(wrenches, q, v, a, tau, parameters)
+
+    def _loop_forces_at_once(self, wrenches: Wrenches, parameters: Any, **arrays: Array) -> Array | None:
+        """Return all that :meth:`loop_forces` returns from one kernel; None if there is none that serves."""
+        if self.choice.chosen is None:
+            return None
+        return self.choice.at_once("closed_loop_forces", wrenches, parameters, **arrays)
+
+    def _multipliers_by_rank(
+        self, wrenches: Wrenches, q: Array, v: Array, a: Array, tau: Array, parameters: Any
+    ) -> Array:  # fmt: skip
+        known, left = self.choice.at(q), (self._tree_forces(q, v, a, wrenches, parameters) - tau)[..., None]
+        across = np.swapaxes(self.geometry.jacobian(q), -1, -2)
+        return np.asarray(rank.least_squares(across, left, known.rank, self.geometry.size, known.least)[..., 0])
 
     def _undetermined(self, q: Array) -> Undetermined:
         """Return which forces of a motion through ``q`` redundant constraints and actuators share arbitrarily."""
