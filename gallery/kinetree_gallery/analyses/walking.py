@@ -12,7 +12,7 @@ import numpy as np
 from kinetree import control
 from kinetree.contact.ground import SOURCE_SETS, Firm, Ground, HuntCrossley, PseudoCoulomb, from_source, whole_body
 from kinetree.model.describe import counted
-from kinetree.motion.basic_trajectories import Constant
+from kinetree.motion.sines_and_formulas import Constant
 from kinetree.motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate, simulate_prescribed

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.control.basic_controllers import PD
+from kinetree.control.pid import PD
 from kinetree.model.joints import Revolute, Spherical
 from kinetree.model.mass import MassProperties
-from kinetree.motion.basic_trajectories import Sine
+from kinetree.motion.sines_and_formulas import Sine
 from kinetree.robot.builder import Builder
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record

@@ -15,8 +15,8 @@ from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
 from .actuators import Actuators, check_has_actuators, joint_forces, joint_impedance, resting_signals
 from .base import Controller, Gain, Outcome, gains, holds_scalars
-from .basic_controllers import limited
 from .driven_joints import Scalars, driven_joints, gathered, spread
+from .saturation import limited
 
 SIGNAL = "signal"
 MODES = ("torque", "position", "velocity", SIGNAL)

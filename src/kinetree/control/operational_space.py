@@ -39,7 +39,7 @@ class OperationalSpace(Controller):
         stiffness against external forces is Lambda kp, which is very small where the robot is light, as in rotations
         of a wrist; :class:`CartesianImpedance` has stiffnesses instead.
     orientation : Trajectory or 3x3 matrix, optional
-        A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or a constant orientation;
+        A quaternion over time (:class:`~kinetree.motion.point_to_point.Rotation`) or a constant orientation;
         free if not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
         Positions that the joints are pulled toward, as far as that does not affect the frame.

@@ -22,9 +22,9 @@ from ..run.failure import asked_with_lists
 from ..spatial import Scalar
 from ..spatial.numbers import real_number, real_numbers, whole_number
 from .base import Around, Controller, Outcome
-from .basic_controllers import PythonLaw
 from .driven_joints import Scalars, checked_model, motorless, refuse_other_joints
 from .observers import Observer
+from .user_laws import PythonLaw
 
 MEASURED, DIFFERENCES = "measured", "differences"
 VELOCITIES = (MEASURED, DIFFERENCES)

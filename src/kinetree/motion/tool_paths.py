@@ -16,8 +16,8 @@ from ..spatial.arrays import Array, quaternions_of
 from ..spatial.numbers import real_number
 from ..spatial.scalar import cos, sin
 from ..spatial.taylor import Jet, as_jet
-from .basic_trajectories import PROFILES, Timed, trapezoid
-from .trajectory_interface import Motion, Trajectory, seconds, within
+from .point_to_point import PROFILES, trapezoid
+from .trajectory_interface import Motion, Timed, Trajectory, seconds, within
 
 ORTHOGONAL = 1e-9
 """How far a rotation matrix may be from an orthogonal one."""

@@ -16,21 +16,9 @@ array([ 0.5 , -0.25])
 from __future__ import annotations
 
 from ..errors import explain_public, no_such_name
-from .basic_trajectories import (
-    PROFILES,
-    Between,
-    Constant,
-    ConstantSpeed,
-    Cubic,
-    Cycloid,
-    Function,
-    Move,
-    Quintic,
-    Rotation,
-    Sine,
-    Trapezoidal,
-)
 from .combined_trajectories import Picked, Repeated, Stacked
+from .point_to_point import PROFILES, Between, Cubic, Cycloid, Move, Quintic, Rotation, Trapezoidal
+from .sines_and_formulas import Constant, ConstantSpeed, Function, Sine
 from .splines import Piecewise, sampled, spline, through
 from .tool_motion import ToolMotion
 from .tool_paths import Arc, Line, Turn, poses

@@ -152,6 +152,35 @@ class Trajectory:
 
 
 @dataclass(frozen=True, eq=False)
+class Timed(Trajectory):
+    """Base of trajectories with a beginning and a duration, which is a field of the subclasses.
+
+    Parameters
+    ----------
+    begin : float
+        Time at which it starts.
+    """
+
+    begin: float = field(default=0.0, kw_only=True)
+
+    if TYPE_CHECKING:  # a field of its own here would come before those of the trajectories
+
+        @property
+        def duration(self) -> float:
+            """Duration in seconds."""
+
+    @property
+    def start(self) -> float:
+        """Time at which it starts."""
+        return self.begin
+
+    @property
+    def end(self) -> float:
+        """Time at which it arrives."""
+        return self.begin + self.duration
+
+
+@dataclass(frozen=True, eq=False)
 class Joined(Trajectory):
     """One trajectory after another, each starting when the previous one ends.
 
