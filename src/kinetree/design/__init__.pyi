@@ -6,6 +6,7 @@ from .circuits import dead_points as dead_points
 from .circuits import quick_return as quick_return
 from .circuits import turn as turn
 from .found_design import FoundDesign as FoundDesign
+from .four_bar_cognates import cognates as cognates
 from .goals import ConditionNumber as ConditionNumber
 from .goals import Dwell as Dwell
 from .goals import Energy as Energy
@@ -22,7 +23,6 @@ from .goals import Torque as Torque
 from .goals import TransmissionAngle as TransmissionAngle
 from .goals import straight_line as straight_line
 from .linkage_report import LinkageReport as LinkageReport
-from .linkage_report import cognates as cognates
 from .linkage_report import report as report
 from .outlines import save_outlines as save_outlines
 from .planar import FourBarLoop as FourBarLoop

@@ -1,4 +1,4 @@
-"""A one-page report on a planar linkage, and its cognates, which draw the same curve."""
+"""A one-page report on a planar linkage."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, explains_arguments
+from ..errors import explains_arguments
 from ..model.describe import counted
 from ..model.linkages.drawing import drawing_of
-from ..robot.linkage import linkage
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from .circuits import Circuit, circuit, turn
@@ -136,57 +135,3 @@ def _swing(whole: Circuit, joint: str) -> tuple[float, float, float]:
     ends, ratio = whole.swing(joint)
     at = (ends if np.isfinite(ratio) else whole.q)[:, list(whole.robot.v_names).index(joint)]
     return float(at.min()), float(at.max()), ratio
-
-
-@explains_arguments
-def cognates(robot: Robot, point: str) -> tuple[Robot, Robot]:
-    """Return the other two four-bars whose coupler point draws the same curve (Roberts, Chebyshev).
-
-    Parameters
-    ----------
-    robot : Robot
-        A mechanism with one four-bar on the ground, such as :func:`kinetree.linkage` makes.
-    point : str
-        A frame of its coupler.
-
-    Returns
-    -------
-    pair of Robot
-        Linkages with the points ``O``, ``A``, ``B``, ``C`` and the given one. The first shares the input's ground pivot
-        with the given linkage, the second the output's; in the second, the link at ``C`` turns as the given input does.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> given = kt.linkage(
-    ...     {"O": (0, 0), "C": (3, 0), "A": (0, 1), "B": {"A": 3, "C": 2.5, "side": "above"}, "P": (1, 3)},
-    ...     ["O A", "A B P", "B C"], ground="O C", motor="O")
-    >>> left, right = kt.design.cognates(given, "P")
-    """
-    planar = PlanarMechanism(robot)
-    loops = [loop for loop in planar.four_bars if loop.path[3][1] == 0 and np.isfinite(loop.lengths).all()]
-    if len(loops) != 1:
-        raise OptionError(f"cognates are those of one four-bar on the ground; {robot.name!r} has {len(loops)}")
-    frame = robot.model.frame(point)
-    if frame.body + 1 != loops[0].path[1][1]:
-        raise OptionError(f"point {point!r} must be on the coupler {loops[0].links[2]!r}")
-    at = planar.positions(planar.reference)
-    o, a, b, c = (complex(*at[name]) for name in loops[0].joints)
-    p = complex(*(planar.plane @ robot.point_position(planar.reference, point)))
-    shape = (p - a) / (b - a)
-    third = o + shape * (c - o)  # the ground pivots are similar to the coupler
-    found = []
-    for pivot, pin, same in ((o, a, shape), (c, b, (p - b) / (a - b))):
-        first = pivot + p - pin
-        second = first + same * (pin - pivot)
-        places = {"O": pivot, "C": third, "A": first, "B": second, point: p}
-        found.append(
-            linkage(
-                {name: (x.real, x.imag) for name, x in places.items()},
-                {"input": ("O", "A"), "coupler": ("A", "B", point), "output": ("B", "C")},
-                ground="O C",
-                motor="C" if pivot == c else "O",
-                name=f"cognate of {robot.name}",
-            )
-        )
-    return found[0], found[1]
