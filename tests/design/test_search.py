@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import least_squares
 
 import kinetree as kt
+from kinetree.design.found_design import GoalRow
 from kinetree.design.free_numbers import FreeNumbers
 from kinetree.design.problem import DesignProblem
 
@@ -448,3 +449,18 @@ def test_numbers_that_nothing_depends_on_are_named(drawn):
 def test_bad_input(drawn, free, wanted, said):
     with pytest.raises(kt.KinetreeError, match=said):
         design(drawn, free, wanted)
+
+
+@pytest.mark.parametrize(
+    ("after", "bound", "active"),
+    [
+        (0.0, 0.0, True),
+        (-1e-7, 0.0, True),
+        (-1e-3, 0.0, False),
+        (2.001, 2.0, True),
+        (1.9, 2.0, False),
+        (1.0, None, False),
+    ],
+)
+def test_a_limit_is_active_at_its_bound_also_at_zero(after, bound, active):
+    assert GoalRow("x", 1.0, after, "m", "at most", bound).is_active is active

@@ -58,13 +58,16 @@ class GoalRow(NamedTuple):
         """Whether a limit holds."""
         if self.bound is None:
             return True
-        slack = CLOSE * abs(self.bound) + (1e-6 if self.bound == 0.0 else 0.0)
+        slack = self._slack(self.bound)
         return self.after <= self.bound + slack if self.wanted == "at most" else self.after >= self.bound - slack
 
     @property
     def is_active(self) -> bool:
         """Whether a limit is active."""
-        return self.bound is not None and self.bound != 0.0 and abs(self.after - self.bound) <= CLOSE * abs(self.bound)
+        return self.bound is not None and abs(self.after - self.bound) <= self._slack(self.bound)
+
+    def _slack(self, bound: float) -> float:
+        return CLOSE * abs(bound) if bound != 0.0 else 1e-6
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.integrate import trapezoid
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
@@ -140,7 +141,7 @@ class ActuatorRequirements(ExplainsArguments):
         """Root mean square of each force over time (actuated,), which determines the heating of a motor."""
         if len(self.t) < 2:
             return np.abs(self.forces[0])
-        return np.asarray(np.sqrt(np.trapezoid(self.forces**2, self.t, axis=0) / (self.t[-1] - self.t[0])))
+        return np.asarray(np.sqrt(trapezoid(self.forces**2, self.t, axis=0) / (self.t[-1] - self.t[0])))
 
     @property
     def table(self) -> TextTable:
