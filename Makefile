@@ -1,12 +1,12 @@
 # make demo: set up and show what kinetree does.   make test: run the tests.
-# make test-slow: run those that take long; .ci/run runs both.
+# make test-slow: run those that take long; .ci/run runs both.   make test-all: these and more cases of the same.
 PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 TESTS  := $(VENV)/.installed-for-tests
 
-.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs wheel pictures film bench clean
+.PHONY: demo test test-slow test-all measure-tests fuzz arm64 lint types docs wheel pictures film bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,12 +23,16 @@ demo: $(STAMP)
 	$(RUN) examples/demo.py
 
 test: $(TESTS)
-	$(RUN) -m pytest -n auto --dist loadgroup -m "not slow"
+	$(RUN) -m pytest -n auto --dist loadgroup -m "not slow and not thorough"
 
 test-slow: $(TESTS)
-	$(RUN) -m pytest -n auto --dist loadgroup -m slow
+	$(RUN) -m pytest -n auto --dist loadgroup -m "slow and not thorough"
 
-# find out which tests are slow: all of them on a quiet machine, some ten minutes
+# before a release: also the costly cases of tests of which cheaper cases are in CI, some minutes more
+test-all: $(TESTS)
+	$(RUN) -m pytest -n auto --dist loadgroup
+
+# find out which tests are slow: all of them on a quiet machine, a quarter of an hour
 measure-tests: $(TESTS)
 	PYTHONPATH=tools $(RUN) -m pytest -n auto --dist loadgroup -p measure_tests
 

@@ -21,15 +21,17 @@ settings.register_profile("kinetree", deadline=None, derandomize=True, print_blo
 settings.load_profile("kinetree")
 
 
-SLOW = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").splitlines())
-"""Tests of more than 0.6 seconds of processor time, as ``make measure-tests`` found them: whole functions or cases."""
+HERE = Path(__file__).parent
+MEASURED = {mark: set((HERE / f"{mark}_tests.txt").read_text("utf-8").splitlines()) for mark in ("slow", "thorough")}
+"""What ``make measure-tests`` found: functions, or cases of functions, to be marked."""
 
 
 def pytest_collection_modifyitems(items):
     """Mark what is slow by measurement; what is slow by nature says so itself."""
     for item in items:
-        if SLOW & {item.nodeid, item.nodeid.partition("[")[0]}:
-            item.add_marker("slow")
+        for mark, names in MEASURED.items():
+            if names & {item.nodeid, item.nodeid.partition("[")[0]}:
+                item.add_marker(mark)
     # tests of a group share work, which a fast and a slow one would do in both runs
     group = {item: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
     slow = {name for item, name in group.items() if item.get_closest_marker("slow")}

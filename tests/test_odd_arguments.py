@@ -71,11 +71,13 @@ needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="withou
 
 @needs_alarms
 @pytest.mark.slow
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_odd_arguments_end_in_an_answer_or_in_an_error_of_ours(part, tmp_path, monkeypatch):
+def test_odd_arguments_end_in_an_answer_or_in_an_error_of_ours(part, every, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chosen = [trial for path, called, owner in surface()[part::PARTS] for trial in trials(path, called, owner)]
-    assert len(chosen) > 1000
+    chosen = chosen[part % every :: every]
+    assert len(chosen) > 1000 / every
     found = problems(chosen)
     assert not found, "\n".join(found)
 
