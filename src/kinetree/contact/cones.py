@@ -235,7 +235,7 @@ class _Problem:
         return np.asarray((self.c @ force.ravel()).reshape(-1, 3) + self.d)
 
     def guesses(self) -> Iterator[Array]:
-        """Yield what is right for most problems of few contacts: no forces, and those that keep all spots at rest."""
+        """Yield guesses that are usually right for few contacts: no forces, and those that keep all spots at rest."""
         yield np.zeros_like(self.d)
         yield np.linalg.lstsq(self.c, -self.d.ravel(), rcond=REDUNDANT)[0].reshape(-1, 3)
 

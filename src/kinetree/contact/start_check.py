@@ -38,7 +38,7 @@ class Sunken(NamedTuple):
     """How high the ground would throw the robot (m)."""
 
     lift: tuple[str, int, float] | None
-    """Name of a coordinate of the base, its index in q, and its value that puts the robot above the ground; if any."""
+    """A base coordinate, its index in q, and its value that puts the robot above the ground; None if there is none."""
 
     def warning(self) -> ContactWarning:
         """Make a warning that says which frame is inside, what will happen, and how to start instead."""

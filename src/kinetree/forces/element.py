@@ -75,7 +75,7 @@ class Surroundings:
         return twists(self.tree, self.q, self.v, None, self.posed)
 
     def coordinate(self, joint: str, number: int = 0) -> Taut:
-        """Return a coordinate of a joint, also of a follower, and its derivatives by the freedoms of the robot."""
+        """Return a coordinate of a joint or follower, and its derivatives with respect to the freedoms of the robot."""
         link = self.tree.links[self.tree.joint_index[self.tree.joint(joint).name]]
         count = link.kind.nv
         if link.kind.quaternion is not None:

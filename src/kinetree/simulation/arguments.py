@@ -39,11 +39,11 @@ LONGEST_LAW = 20_000
 """Operations of a controller's law beyond which compiling it takes longer than it saves."""
 
 OPERATIONS = "operations of the law"
-"""What is kept of a law that was set up before."""
+"""The key under which the length of a law is kept."""
 
 
 def time_span(time: Any) -> tuple[float, float]:
-    """Return the time span of a simulation: from when until when."""
+    """Return the time span of a simulation: beginning and end."""
     is_pair = isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) == 1 and len(time) == 2
     wrong = Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {shown(time)}")
     try:
@@ -56,7 +56,7 @@ def time_span(time: Any) -> tuple[float, float]:
 
 
 BY_LOOPS_ALONE = ("implicit_euler", "variational")
-"""Integrators that move large trees by loops over bodies, which know no other parameters."""
+"""Integrators that move large trees by loops over bodies, which take no other parameters."""
 
 
 def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParameters:
@@ -82,7 +82,7 @@ def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParamet
 
 
 def check_integrator(robot: Robot, integrator: str) -> None:
-    """Refuse what an integrator cannot do."""
+    """Refuse robots that an integrator cannot handle."""
     model = robot.model
     if integrator == VARIATIONAL and (model.is_constrained or model.has_followers):
         trees = "the variational integrator is for trees without loops, couplings and mimicking joints: use "
@@ -105,7 +105,7 @@ def check_method(robot: Robot, method: str, prescribed: Any) -> None:
 
 
 def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
-    """Refuse what would be ignored, or wrong, if joints follow a prescribed motion."""
+    """Refuse options that would be ignored, or wrong, if joints follow a prescribed motion."""
     if controller is not None:
         raise OptionError(
             "a controller cannot act together with a prescribed motion, whose forces are found: leave one of them out, "
@@ -117,7 +117,7 @@ def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Controller | None, Callable[..., Any] | None]:
-    """Return a law that knows the robot's loops; for a Python function, a placeholder law and the function."""
+    """Return a law bound to the robot's loops; for a Python function, a placeholder law and the function."""
     if given is None:
         return None, None
     if isinstance(given, type):
@@ -133,7 +133,7 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Controller | None, Calla
 
 
 def warn_of_unknown_ground(robot: Robot, law: Controller | None, elements: Sequence[ActingElement]) -> None:
-    """Warn of a law that computes the dynamics of a floating-base robot but does not know what carries the base."""
+    """Warn of a law that computes a floating-base robot's dynamics without the forces that carry the base."""
     stands = any(element.STANDS_ON for element in elements)
     if law is None or not stands or not idle_joints(robot.model):
         return
@@ -201,7 +201,7 @@ def is_too_long(robot: Robot, law: Controller) -> bool:
     known = programs_of(robot, [law])
     try:
         count = known.get(OPERATIONS) or known.setdefault(OPERATIONS, _operations_of(law, tree))
-    except Exception:  # whatever is wrong with it shows when it is used
+    except Exception:  # whatever is wrong with the law shows when it is used
         return False
     if count <= LONGEST_LAW:
         return False
@@ -230,7 +230,7 @@ def initial_state(
 ) -> tuple[Array, Array]:
     """Check where the motion starts; ``called`` are its names in messages.
 
-    ``tolerance`` is how far from closed loops may be; they are closed then.
+    ``tolerance`` is how far open the loops may be; they are then closed.
     """
     if tolerance is not None and not tolerance > 0.0:
         raise OptionError(f"tolerance must be positive, not {tolerance!r}")
@@ -254,7 +254,7 @@ def initial_state(
 
 
 def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
-    """Ask for a start if loops are open in the neutral configuration."""
+    """Raise an error that asks for a start if loops are open in the neutral configuration."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
     if gap > ACCEPTED:
         given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"
@@ -270,7 +270,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], toler
     gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
     gap = float(np.max(gaps, initial=0.0))
     allowed = ACCEPTED if tolerance is None else tolerance
-    if tolerance is None and gap > ACCEPTED:  # what the robot's file leaves open by rounding is no reason to refuse it
+    if tolerance is None and gap > ACCEPTED:  # gaps due to rounding in the robot's file are no reason to refuse
         allowed = max(ACCEPTED, robot.coordinates_at(q).slack)
     if gap > allowed:
         lane, worst = _largest(gaps)
@@ -297,7 +297,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], toler
 def _largest(values: Array) -> tuple[str, int]:
     """Return the index of the largest of (..., n) numbers.
 
-    In words which state of a batch, and its place on the last axis.
+    The result is the state of the batch, in words, and the index on the last axis.
     """
     *lane, place = map(int, np.unravel_index(int(np.argmax(values)), values.shape))
     return (f" in state {tuple(lane)}" if lane else ""), place

@@ -32,14 +32,14 @@ from .system import FORCES, GROUND, LONGEST_AROUND_LOOPS, Acting, DynamicSystem,
 NOTHING = np.zeros(0)
 
 STAGES = np.linspace(0.0, 1.0, 21)
-"""Parts of a step at which one looks for why it failed: all stages of all formulas are near one of them."""
+"""Fractions of a step at which the cause of a failure is sought: all stages of all formulas are near one of them."""
 
 JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-"""How far ahead (s) one looks for why an integrator could not go on."""
+"""How far ahead (s) to look for the reason why an integrator could not continue."""
 
 
 class Observed(NamedTuple):
-    """What a record shows in addition to the state, all (..., n)."""
+    """Quantities that a record shows in addition to the state, all (..., n)."""
 
     a: Array
     tau: Array
@@ -49,7 +49,7 @@ class Observed(NamedTuple):
     kinetic: Array
     potential: Array
     stored: Array
-    """In forces."""
+    """Energy stored in force elements."""
     in_ground: Array
 
 
@@ -74,11 +74,11 @@ class Equation:
     ----------
     system : DynamicSystem
     function : callable, optional
-        A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
+        A controller ``f(t, q, v) -> tau`` in plain Python, called outside the machine code.
     threads : int
-        For batches.
+        Threads that share a batch.
     holding : Holding
-        How constraints are held.
+        How constraints are maintained.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Equation:
         self.compiled = can_compile(self.robot)
         self.large = not unrolls(self.robot) and not self.tree.is_constrained
         self.holds_itself = not holding.is_usual
-        """Whether constraints are held in a way of choice, around the machine code of rates."""
+        """Whether constraints are maintained in a chosen way, around the machine code of rates."""
         if self.holds_itself:
             refuse_large(self.robot)
         constrained = self.tree.is_constrained or self.holds_itself
@@ -98,7 +98,7 @@ class Equation:
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
-        """How many of these were answered with constraints chosen beforehand."""
+        """How many of these evaluations used constraints chosen beforehand."""
         self.hold: Hold | None = None
         """The constraints of this run; see :meth:`prepared`."""
         self.steps = Steps(self)
@@ -111,7 +111,7 @@ class Equation:
     def prepared(self, q: Array, t: float | None = None) -> Self:
         """Return the equation for one run that begins at a closed configuration; all runs share the machine code.
 
-        What changes during the run, such as which constraints count, is its own.
+        Anything that changes during the run, such as which constraints count, belongs to that run.
         """
         made = copy(self)
         made.n_calls = made.n_prepared = 0
@@ -186,7 +186,7 @@ class Equation:
     ) -> LawProgram:
         """Return a law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
 
-        Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
+        Large trees move in loops of machine code; a law ``beside_loops`` does not include that motion and can be
         straight-line code even then, if it is not too long.
         """
         tree, system = self.tree, self.system
@@ -198,7 +198,7 @@ class Equation:
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what ``make`` makes at the first call, kept for all runs and for simulations with the same setup."""
+        """Return the result of ``make``, made once and kept for all runs and for simulations with the same setup."""
         found = self._kept.get(key)
         if found is None:
             found = self._kept[key] = make()
@@ -232,7 +232,7 @@ class Equation:
 
     @cached_property
     def _forces(self) -> LawProgram:
-        """What acts on robots whose accelerations are found by their own method."""
+        """The forces on robots whose accelerations are found by their own method."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             return self.with_numbers(p).all_forces(t[0], q, v, z, tau or None)
@@ -257,7 +257,7 @@ class Equation:
     def rates_of_whole(self) -> Callable[[float, Array], Array] | None:
         """Return a function that computes the rates of a state in one array directly in machine code, for one thread.
 
-        None if more has to be done: tabulated motions, constraints, Python functions.
+        The result is None if more has to be done: tabulated motions, constraints, Python functions.
         """
         if self.by_robot or self.function is not None or self.system.looks_up or self.hold is not None:
             return None
@@ -274,7 +274,7 @@ class Equation:
         return rates
 
     def quick_rates(self, t: float, q: Array, v: Array, z: Array) -> State:
-        """Return the same rates; for a mechanism in one call of machine code, for integrators that evaluate often.
+        """Return the same rates, for a mechanism in one call of machine code, for integrators that evaluate them often.
 
         Where the constraints chosen beforehand fail, near a singular configuration, the rank is determined.
         """
@@ -319,7 +319,7 @@ class Equation:
     def accelerations(
         self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return the rates of v and z; for a step of length ``ahead``, those implicit in springs and dampers."""
+        """Return the rates of v and z; for a step of length ``ahead``, implicit in springs and dampers."""
         if ahead is None:
             _, a, z_rate = self.rates(t, q, v, z)
             return a, z_rate
@@ -364,7 +364,7 @@ class Equation:
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by the compliance within a step, and the stiffness of its freedoms.
 
-        Of what does not depend on the state: springs and viscous damping of the joints.
+        This covers what does not depend on the state: springs and viscous damping of the joints.
         """
         if h not in self._heavy:
             gives = Impedance(self.tree)
@@ -409,7 +409,7 @@ class Equation:
         asked = self.function if function is None else function
         assert asked is not None
         with blaming("the controller", t):
-            answer = asked(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
+            answer = asked(t, np.array(self.robot.normalize(q)), v.copy())  # copies, whatever the function does to them
         try:
             if answer is None:
                 raise TypeError
@@ -452,7 +452,7 @@ class Equation:
         return self._lost_control_ahead(t, state, later) or self.lost_control(t + later, *standing)
 
     def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
-        """Return the same where an integrator is stuck: there, and just ahead along the motion."""
+        """Return the same where an integrator is stuck: at that state, and just ahead along the motion."""
         return self._lost_control_ahead(t, state, np.minimum(JUST_AHEAD, end - t))
 
     def _lost_control_ahead(self, t: float, state: State, ahead: Array) -> Fault | None:
@@ -485,7 +485,7 @@ class Equation:
 
     @property
     def accelerations_in_loops(self) -> TreeProgram:
-        """That loop, from q, v, joint forces and perhaps wrenches on the bodies to accelerations."""
+        """That loop, which maps q, v, joint forces and perhaps wrenches on the bodies to accelerations."""
         system, tree = self.system, self.tree
         layouts = ("q", "v", "v", *(("wrench",) if system.elements else ()))
 
@@ -499,7 +499,7 @@ class Equation:
 
     @property
     def knows_what_gives_way(self) -> bool:
-        """Whether an implicit step knows the ground, the stops and other forces: not for trees computed by loops."""
+        """Whether an implicit step includes ground, stops and other forces; it does not for trees computed by loops."""
         return self.holds_itself or (not self.large and (not self.tree.is_constrained or self.loops is not None))
 
     def parts(self, x: Any) -> tuple[Any, Any, Any]:
@@ -551,7 +551,7 @@ class Equation:
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
         """Return the forces and energies at many times: t is (T,), the others (T, ..., n).
 
-        Where a controller in plain Python fails its forces are NaN if that is to be forgiven.
+        If ``forgiving``, the forces are NaN where a controller in plain Python fails.
         """
         nv = self.tree.nv
         times = t.reshape(-1, *(1,) * (q.ndim - 1))
@@ -604,7 +604,7 @@ class Equation:
 
     def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None, robot: Any = None) -> Array:
         robot = robot or self.robot
-        if robot.loops is not None:  # stages of an integrator are off closure by their error
+        if robot.loops is not None:  # stages of an integrator are open by their error
             return robot.forward_dynamics(
                 q, v, tau, loads, tolerance=np.inf, threads=self.threads, parameters=self.varied
             )

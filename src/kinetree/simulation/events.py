@@ -12,7 +12,7 @@ from ..errors import OptionError, UnknownNameError
 from ..spatial.arrays import Array
 
 ENDINGS = ("error", "stop", "rest")
-"""What can be done where an event has no end."""
+"""What can be done if resets never end."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class Event:
     Parameters
     ----------
     function : callable
-        ``function(t, q, v)``, a number; its zeros are the events.  NaN would hide them and is an error.
+        ``function(t, q, v)`` returns a number; its zeros are the events.  NaN would hide them and is an error.
     terminal : bool
         Whether the simulation stops there.
     direction : int
         1 for zeros passed upwards, -1 for those passed downwards, 0 for both.
     name : str
-        For the record; ``event 0``, ``event 1``, ... in their order by default.
+        Name in the record; by default ``event 0``, ``event 1``, ... in order.
     reset : callable, optional
-        ``reset(t, q, v) -> (q, v)``: the state from which the motion goes on, as after an impact.
+        ``reset(t, q, v) -> (q, v)``: the state from which the motion continues, as after an impact.
     endless : {"error", "stop", "rest"}
-        What to do where resets follow one another without end, as the hops of a ball that loses half its speed
-        at each: an error that says when; or the end of the run; or the robot stays as it is from there on, all of it.
+        What to do if resets follow one another without end, like the hops of a ball that loses half its speed at each:
+        raise an error that says when; end the run; or keep the whole robot at rest from there on.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -91,7 +91,7 @@ def in_direction(event: Event, side: float) -> bool:
 def crosses(event: Event, before: float, after: float) -> bool:
     """Return whether there is an event between two values of its function.
 
-    An event at the first time is over.
+    An event at the first time does not count.
     """
     rising, falling = before < 0.0 <= after, before > 0.0 >= after
     return (rising and event.direction >= 0) or (falling and event.direction <= 0)

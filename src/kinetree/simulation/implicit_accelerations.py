@@ -8,12 +8,12 @@ taken at its end, f(q + h v+, v+).  With a stiffness k and a damping b per degre
 which is forward dynamics of a robot whose rotors are heavier by h b + h^2 k, so any method of finding accelerations
 works: articulated bodies stay O(n), loops stay closed.
 
-A spring that couples several freedoms must not be counted at each of them, although such a step is stable, too: the
-ground holds a foot a million times harder along its normal than along the surface, as a wire holds a bob, so whatever
-slides would stick and whatever swings would stand still.  A spring between a point of a body and the world is added to
-the inertia of that body along that line only, as articulated bodies allow; one between two bodies is added to the mass
-matrix, see :mod:`kinetree.algorithms.compliant_directions`.  Friction counts by its force over the speed, not by
-its slope, so that a step may stop sliding but never reverse it.
+A spring that couples several freedoms must not be counted at each of them, although such a step is stable as well.  The
+ground holds a foot a million times harder along its normal than along the surface, as a wire holds a bob, so sliding
+would turn into sticking, and swinging would stop.  A spring between a point of a body and the world is added to the
+inertia of that body along that line only, as articulated bodies allow; one between two bodies is added to the mass
+matrix, see :mod:`kinetree.algorithms.compliant_directions`.  Friction enters as its force over the speed, not as its
+slope, so that a step may stop sliding but never reverse it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Impedance:
     def add_joints(self, v: Scalars | None, friction: bool, friction_speed: float) -> None:
         """Add springs, damping and, if velocities are known, smooth Coulomb friction: its force over the speed.
 
-        Its slope, next to nothing while a joint moves, would let a step turn the motion round, again and again.
+        Its slope, which is almost zero while a joint moves, would let steps reverse the motion again and again.
         """
         for link in self.tree.links:
             if springs.is_sprung(link):
@@ -59,7 +59,7 @@ class Impedance:
         rubbing, more = coefficients(self.tree), fading_friction(self.tree)
         for k, (b, c) in enumerate(zip(rubbing.damping, rubbing.coulomb, strict=True)):
             self._add(self.damping, k, b)
-            if v is not None and k in more:  # without what falls with speed: damping must not be too small
+            if v is not None and k in more:  # without the part that falls with speed: damping must not be too small
                 c = c + more[k].at(v[k])
             if v is not None and present(c):
                 self._add(self.damping, k, c / sqrt(v[k] * v[k] + friction_speed * friction_speed))
@@ -82,7 +82,7 @@ class Impedance:
     def count_at_freedoms(self) -> None:
         """Count compliance along lengths at each of their freedoms, for methods that support nothing else.
 
-        Steps are as stable as before, but what moves across a stiff length is slowed down with what moves along it.
+        Steps are as stable as before, but motion across a stiff length is slowed down along with motion along it.
         """
         lengths = [(taut, k, b) for taut, k, b in self.along if not isinstance(taut, BodyLine)]
         self.along = [entry for entry in self.along if isinstance(entry[0], BodyLine)]
@@ -101,7 +101,7 @@ class Impedance:
         h : scalar
             The step.
         bodies : sequence of Body, optional
-            To take in the place of the tree's.
+            Bodies to use instead of the tree's.
         """
         moved = list(self.tree.bodies if bodies is None else bodies)
         for line, k, b in self.along:
@@ -126,7 +126,7 @@ class Impedance:
         return replace(joint, rotor_inertia=tuple(felt), gear_ratio=(1.0,) * joint.kind.nv)
 
     def added_mass(self, h: Scalar, q: Scalars) -> list[list[Scalar]]:
-        """Return the sum of all this as an addition to the mass matrix, a matrix of the freedoms."""
+        """Return the sum of all compliance as an addition to the mass matrix, (nv, nv)."""
         count = self.tree.nv
         matrix: list[list[Scalar]] = [[0.0] * count for _ in range(count)]
         for i in range(count):
@@ -167,7 +167,7 @@ class Impedance:
         return found
 
     def _slopes(self, q: Scalars, along: Along) -> Iterator[tuple[dict[int, Scalar], Scalar, Scalar]]:
-        """Return derivatives of lengths and lines by each freedom, with their stiffness and damping."""
+        """Return derivatives of lengths and lines with respect to each freedom, with their stiffness and damping."""
         slopes = slopes_of(self.tree, poses(self.tree, q) if along else [], [line for line, _, _ in along])
         return ((slope, k, b) for slope, (_, k, b) in zip(slopes, along, strict=True))
 

@@ -19,7 +19,7 @@ from ..spatial import Scalar
 from .prescribed import BoundMotion
 
 ROUNDS_TO_HOLD = 4
-"""Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
+"""Newton steps in machine code after a step: drives may have moved farther than the error of a step."""
 
 
 class LoopChoice(NamedTuple):
@@ -28,13 +28,13 @@ class LoopChoice(NamedTuple):
     rows: tuple[int, ...]
 
     pivots: tuple[tuple[int, int], ...] = ()
-    """Each of them with the freedom that it determines, where loops are gone through cluster by cluster."""
+    """Each of them with the freedom that it determines, if loops are processed cluster by cluster."""
 
     driven: BoundMotion | None = None
-    """What follows time, beside the loops or in them."""
+    """The prescribed motion of joints or loops."""
 
     gains: tuple[float, float] = (0.0, 0.0)
-    """Of Baumgarte's terms."""
+    """Gains of Baumgarte's terms."""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -42,12 +42,12 @@ class LoopChoice(NamedTuple):
         return self.rows, self.pivots, self.gains
 
     def targets(self, t: Scalar) -> Targets:
-        """Return where driven joints and loops have to be at a time."""
+        """Return the prescribed positions of driven joints and loops at a time."""
         return UNDRIVEN if self.driven is None else self.driven.at(t)
 
     @property
     def together(self) -> LoopChoice | None:
-        """The same constraints eliminated together: slower, but any dependent freedoms will do."""
+        """The same constraints eliminated together: slower, but it works with any dependent freedoms."""
         return LoopChoice(self.rows) if self.pivots and len(self.rows) <= MOST_TOGETHER else None
 
     @property
@@ -65,7 +65,7 @@ class LoopChoice(NamedTuple):
     ) -> tuple[list[Scalar], Scalar, Scalar]:
         """Return accelerations that the constraints allow, the quality of the choice, and the power of the drives.
 
-        A quality of one is just enough.
+        A quality of one is just good enough.
         """
         if self.pivots:
             a, quality, _ = independent_motion.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)

@@ -30,15 +30,15 @@ from .constrained.drift import Projection, chosen_drift
 from .integrators.fixed_step_methods import FIXED, GENERALIZED_ALPHA, INTEGRATORS, VARIATIONAL
 
 STEPS_AT_MOST = 5_000_000
-"""Steps that a run takes unless more are allowed, and samples that it keeps."""
+"""The most steps of a run, and samples that it keeps, unless more are allowed."""
 
 
 SPECTRAL_RADIUS = 0.8
-"""What generalized-alpha steps leave of whatever oscillates too fast for them, unless said otherwise."""
+"""Default fraction of oscillations too fast for a generalized-alpha step that is left after the step."""
 
 
 class SimulationOption(NamedTuple):
-    """A row of the table.
+    """A row of the table of options.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class SimulationOption(NamedTuple):
     help : str
         A sentence, as the command line shows it.
     unit : str
-        Of a number.
+        Unit of a number.
     kind : type or None
-        What a file or a command line can hold: float, int, bool or str; None for what only Python can give.
+        Type in a file or on a command line: float, int, bool or str; None if only Python can give it.
     words : tuple of str
-        Those that are known, where it is a word.
+        Allowed words, if the option is a word.
     usual : str
-        The default in words, where the value itself would tell little.
+        The default in words, if the value itself would say little.
     """
 
     name: str
@@ -72,12 +72,12 @@ def _row(help: str, kind: type | None = None, **more: Any) -> dict[str, Any]:
 @explains_arguments
 @dataclass(kw_only=True, eq=False)
 class SimulationOptions(ExplainsArguments):
-    """All options of a simulation except where and when it starts; :func:`kinetree.simulate` describes each.
+    """All options of a simulation except its initial state and time; :func:`kinetree.simulate` describes each.
 
     Raises
     ------
     OptionError
-        Where one cannot be, or does not go with another, whatever the robot.
+        If an option is impossible, or contradicts another one, whatever the robot.
 
     Examples
     --------
@@ -160,10 +160,10 @@ class SimulationOptions(ExplainsArguments):
         self._is_set_up = True
 
     def _set_up(self) -> None:
-        """Prepare what follows from the options, after they have been checked."""
+        """Prepare everything that follows from the options, after they have been checked."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change what has been checked, and perhaps compiled: the change would go unnoticed."""
+        """Refuse to change options that have been checked, and perhaps compiled: the change would have no effect."""
         if hasattr(self, "_is_set_up"):
             kind = type(self).__name__
             make = f"make another one, {kind}(..., {name}=...)" if name in OPTIONS else "make another one"

@@ -18,15 +18,15 @@ from .implicit_accelerations import Impedance
 class OwnJoints(ActingElement):
     """The joints and tendons of a robot, as an element like all others.
 
-    Their springs are part of the robot's own dynamics; its friction acts on it from outside.  Where friction needs some
-    way or time to build up, that is a state per degree of freedom and kind; at the beginning nothing has built up.
+    Their springs are part of the robot's own dynamics; friction acts on the robot from outside.  Friction that needs
+    some travel or time to build up is a state per degree of freedom and kind, which is zero at the beginning.
 
     Parameters
     ----------
     friction : bool
         Whether damping and friction act.
     friction_speed : float
-        Where smooth Coulomb friction reaches 71 % of its size.
+        Speed at which smooth Coulomb friction reaches 71 % of its size.
     """
 
     friction: bool

@@ -1,11 +1,11 @@
 """Motions that joints and loops follow exactly, as functions of time, and the forces that drive them.
 
 A trajectory of joints of a tree is followed by hybrid dynamics.  For a robot on a floating base, the motion of the
-joints does not determine the forces: these depend on how the base moves, and that depends on the ground's forces along
-the way.  So inverse dynamics is itself a differential equation (Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim,
-section 10.3.1).  At every instant the accelerations of the prescribed joints are known, and the forces at all others
-(only friction and stops): hybrid dynamics gives the rest, the accelerations of the base, which are integrated, and the
-forces of the motors for the record.
+joints does not determine the forces: these depend on the motion of the base, which depends on the ground's forces along
+the way.  Inverse dynamics is therefore itself a differential equation (Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of
+ReDySim, section 10.3.1).  At every instant the accelerations of the prescribed joints are known, and the forces at all
+others (only friction and stops): hybrid dynamics gives the rest, the accelerations of the base, which are integrated,
+and the forces of the motors for the record.
 
 Motions by name, and those of mechanisms, are constraints that depend on time: see :mod:`.constrained.holding`.
 """
@@ -42,16 +42,16 @@ from ..spatial.taylor import Jet
 Scalars = Sequence[Scalar]
 
 Law = Callable[[Scalar], tuple[list[Scalar], list[Scalar], list[Scalar]]]
-"""Time to positions, velocities and accelerations."""
+"""Maps a time to positions, velocities and accelerations."""
 
 DRIVEN_LOOPS = (Distance, PointOnLine, PointOnPlane)
-"""Loop joints whose gaps are lengths at any place, so that a length can be given to each of them."""
+"""Loop joints whose gaps are lengths everywhere, so that each can be given a length."""
 
 LONGEST_MOTION = 5_000
 """Operations of a trajectory beyond which compiling it takes longer than it saves."""
 
 OPERATIONS = "operations of the motion"
-"""What is remembered of a motion that was counted before."""
+"""The key under which the length of a motion is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class Prescribed:
     Parameters
     ----------
     trajectory : Trajectory
-        Of these joints, or of all of the robot.
+        Motion of these joints, or of all joints of the robot.
     joints : sequence of str, optional
-        Their names; by default all that have a motor.  A joint without one may be among them, such as a base that is
-        shaken: its force in the record is what does it.
+        Names of the joints; by default all that have a motor.  A joint without a motor may be included, such as a base
+        that is shaken: its force in the record is the one that shakes it.
     """
 
     trajectory: Trajectory
@@ -79,28 +79,28 @@ class Prescribed:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time for which the motion is known."""
+        """The time span for which the motion is defined."""
         return span_of(self)
 
 
 class BoundMotion:
-    """A prescribed motion, bound to a robot: where its joints and loops have to be at any time.
+    """A prescribed motion bound to a robot: the positions of its joints and loops at any time.
 
-    What users prescribe (:class:`Prescribed`, a trajectory, a mapping) knows no robot, and one motion may be given to
-    several robots.
+    The motion that users prescribe (:class:`Prescribed`, a trajectory, a mapping) is independent of a robot, and may be
+    given to several robots.
 
     Parameters
     ----------
     robot : Robot
     given : Prescribed, Trajectory, mapping or None
-        A mapping has names of joints or loops, with trajectories or functions of time.
+        A mapping from names of joints or loops to trajectories or functions of time is possible.
 
     Attributes
     ----------
     moved : list of Joint
-        Joints that follow time.
+        Joints whose motion is prescribed.
     rows : tuple of int
-        Constraints of loops that do.
+        Constraints of loops that are prescribed.
     """
 
     def __init__(self, robot: Robot, given: Any = None) -> None:
@@ -181,7 +181,7 @@ class BoundMotion:
 
     @cached_property
     def names(self) -> list[str]:
-        """What is prescribed: freedoms of joints, then constraints of loops."""
+        """Names of what is prescribed: freedoms of joints, then constraints of loops."""
         of_joints = [name for joint in self.moved for name in self.model.v_names[joint.v_slice]]
         return of_joints + [self.model.constraint_names[row] for row in self.rows]
 
@@ -235,7 +235,7 @@ class BoundMotion:
                 )
 
     def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Return a state with the prescribed joints where they have to be, and their accelerations."""
+        """Return a state with the prescribed joints at their prescribed positions, and their accelerations."""
         q, v = list(q), list(v)
         position, velocity, acceleration = self._told(t)
         for places, whole, part in ((self._q_places, q, position), (self._v_places, v, velocity)):
@@ -246,14 +246,14 @@ class BoundMotion:
     def forces(
         self, tree: Model, q: Scalars, v: Scalars, a: Scalars, beside: Scalars, loads: Sequence[Force | None] | None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return all accelerations, and the motor forces: for prescribed joints, those that their motion takes.
+        """Return all accelerations and the motor forces; at prescribed joints, those that their motion requires.
 
         Parameters
         ----------
         a : sequence
             Accelerations of the prescribed joints.
         beside : sequence
-            Forces at all joints that are there without motors: friction, stops.
+            Forces at all joints apart from motors: friction, stops.
         """
         moved = {j.name for j in self.moved}
         names = moved | {j.name for j in tree.joints if j.mimic and j.mimic.leader in moved}
@@ -269,12 +269,12 @@ class BoundMotion:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether it should be looked up outside of machine code, like a table of a thousand rows."""
+        """Whether it should be evaluated outside machine code, like a table of a thousand rows."""
         known = answers_of(self.robot, OPERATIONS, self.given)
         try:
             if OPERATIONS not in known:
                 known[OPERATIONS] = count_operations(lambda t: [x for part in self._told(t[0]) for x in part], (1,))
-        except Exception:  # whatever is wrong with it shows when it is used
+        except Exception:  # whatever is wrong with the motion shows when it is used
             return True
         return bool(known[OPERATIONS] > LONGEST_MOTION)
 
@@ -325,7 +325,7 @@ class BoundMotion:
         ):
             if value is not None:
                 places = [k for own in slices for k in range(own.start, own.stop)]
-                listed = ", ".join(f"{names[k]} [{units[k]}]" for k in places) or "none"  # which are angles, which ways
+                listed = ", ".join(f"{names[k]} [{units[k]}]" for k in places) or "none"  # angles or lengths
                 more = f"{len(places)} numbers of the other joints: {listed}"
                 part = as_array(value, (len(places),), called, more)
                 rest = np.broadcast_to(rest, (*part.shape[:-1], rest.shape[-1])).copy()

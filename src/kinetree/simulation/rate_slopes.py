@@ -1,9 +1,9 @@
-"""Derivatives of a tree's accelerations by its state and by numbers, with small matrices.
+"""Derivatives of a tree's accelerations with respect to its state and parameters, with small matrices.
 
-Accelerations solve r = tau - ID(q, v, a) = 0, where tau contains everything that acts.  So weights w of them become
-weights u^T dr of everything else, with a held constant, u = H^-1 w and H the mass matrix.  The derivatives of the tree
-are written by hand (:mod:`kinetree.algorithms.derivatives`), those of springs, ground, servos and friction are found by
-differentiating their laws.
+Accelerations solve r = tau - ID(q, v, a) = 0, where tau contains everything that acts.  Weights w of the accelerations
+therefore become weights u^T dr of everything else, with a held constant, u = H^-1 w and H the mass matrix.  The
+derivatives of the tree are written by hand (:mod:`kinetree.algorithms.derivatives`), those of springs, ground, servos
+and friction are found by differentiating their laws.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def unit(k: int, count: int) -> list[float]:
 
 
 def tangents(tree: Any, q: Scalars) -> list[list[Scalar]]:
-    """Return the derivatives of q by each freedom."""
+    """Return the derivatives of q with respect to each freedom."""
     return [kinematics.configuration_rate(tree, q, unit(k, tree.nv)) for k in range(tree.nv)]
 
 
@@ -41,18 +41,18 @@ class RateSlopes:
     Parameters
     ----------
     equation : Equation
-        Of a tree without followers.
+        The equation of a tree without followers.
     moved : sequence of int
-        Parameters that derivatives are wanted by.
+        Indices of the parameters to differentiate with respect to.
     implicit : bool
-        Whether questions end with a step to look ahead by.
+        Whether arguments end with the step to look ahead.
     """
 
     def __init__(self, equation: Equation, moved: Sequence[int], implicit: bool) -> None:
         self.equation, self.moved, self.implicit = equation, moved, implicit
 
     def __call__(self, question: Scalars, p: Scalars, a: Scalars) -> tuple[list[Scalar], Pull]:
-        """Return rates of v and z, and the function that propagates weights of them back."""
+        """Return rates of v and z, and the function that propagates their weights backward."""
         system = self.equation.with_numbers(p)
         t, h = question[0], question[-1] if self.implicit else None
         q, v, z = self.equation.parts(question[1:])
@@ -93,7 +93,7 @@ class RateSlopes:
 
 
 class _PushSlopes:
-    """Derivatives of joint forces, of loads as joint forces, and of rates of further states by scalars."""
+    """Derivatives of joint forces, of loads as joint forces, and of rates of further states."""
 
     def __init__(self, tree: Any, q: Scalars, tau: Scalars, loads: Loads, rates: Scalars, still: Scalars) -> None:
         self.tau, self.rates, self.still = tau, rates, still

@@ -1,8 +1,8 @@
 """The motion of a robot with rigid contacts between two events, while every contact keeps its mode.
 
-Open, closed without friction, sticking or sliding: closed contacts are equations, which give their forces and the
-robot's accelerations.  A phase also says when it ends: a gap closes, a contact force would pull, a sticking contact
-exceeds its friction limit, a sliding contact comes to rest.
+A contact is open, closed without friction, sticking or sliding.  Closed contacts are equations, which give their forces
+and the robot's accelerations.  A phase also says when it ends: a gap closes, a contact force would pull, a sticking
+contact exceeds its friction limit, a sliding contact comes to rest.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .equation import Equation
 from .system import GROUND
 
 DRIFT = 1e-9
-"""Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""
+"""Largest errors of gaps (m), speeds (m/s) and quaternion lengths before they are corrected."""
 
 NUDGE = 1e-8
-"""Change of positions (rad, m) and velocities (rad/s, m/s) from which derivatives are found, relative where large."""
+"""Difference of positions (rad, m) and velocities (rad/s, m/s) for derivatives; relative for large values."""
 
 SAMPLES = 4
-"""Pieces of a step in which gaps are watched."""
+"""Number of parts of a step in which gaps are checked."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Mode:
     closed : tuple of int
         Contacts that stay closed.
     sticking : frozenset of int
-        Those that also do not slide.
+        Those that do not slide either.
     sliding : dict
-        Direction (world) of those that slide against friction.
+        Direction (world) of contacts that slide against friction.
     """
 
     closed: tuple[int, ...] = ()
@@ -59,10 +59,10 @@ class Mode:
 
 
 ROUNDING = 8 * 2.2e-16
-"""What of a sum of forces is lost to rounding, with all that is done to them."""
+"""Relative rounding error of a sum of forces, after all operations."""
 
 LULL = 0.05
-"""Seconds that a step takes where nothing happens."""
+"""Length in seconds of a step during which nothing happens."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class RigidPhase:
     Attributes
     ----------
     mode : Mode
-        Set anew at every event.
+        Set again at every event.
     """
 
     def __init__(self, equation: Equation, contacts: RigidContacts) -> None:
@@ -100,7 +100,7 @@ class RigidPhase:
 
     @cached_property
     def _freely(self) -> Callable[[float, Array], Array] | None:
-        """The rates while all contacts are open, in one piece of machine code; None where more has to be done."""
+        """The rates while all contacts are open, in one call of machine code; None if more has to be done."""
         return self.equation.rates_of_whole()
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
@@ -109,20 +109,20 @@ class RigidPhase:
         return self.robot.normalize(y[..., :nq]), y[..., nq : nq + nv], y[..., nq + nv :]
 
     def instant(self, t: float, y: Array) -> Instant:
-        """Return the state of the contacts, and how the robot would move without them."""
+        """Return the state of the contacts, and the robot's motion without them."""
         q, v, z, tau, loads, z_rate = self._without_contacts(t, y)
         mobility = self.contacts.mobility(q, v, tau, loads)
         return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
 
     def _without_contacts(self, t: float, y: Array) -> tuple[Array, Array, Array, Array, Array | None, Array]:
-        """Return a state in parts, and what else acts on it: joint forces, loads and the rates of other states."""
+        """Return a state in parts, and what else acts on it: joint forces, loads, and rates of other states."""
         q, v, z = self.split(y)
         self.equation.n_calls += 1
         return q, v, z, *self.equation.forces(self.equation.named(t, q, v, z))
 
     def rates(self, t: float, y: Array) -> Array:
         """Return the rate of the whole state while the modes last."""
-        if not self.mode.closed:  # nothing has to be known of contacts
+        if not self.mode.closed:  # contacts do not matter
             if self._freely is not None:
                 return self._freely(t, y)
             q, v, _, tau, loads, z_rate = self._without_contacts(t, y)
@@ -140,10 +140,10 @@ class RigidPhase:
     def rounding(self, t: float, y: Array) -> Array:
         """Return the effect of rounding on a state within :data:`LULL`: forces of heavy bodies act on light ones.
 
-        No step is short enough for an integrator that wants to know better.
+        An integrator that required more accuracy would find no step short enough.
         """
         now = self.instant(t, y)
-        force = np.linalg.norm(self.acting(now)[0], axis=1)  # what is lost of it has any direction
+        force = np.linalg.norm(self.acting(now)[0], axis=1)  # the rounding error has any direction
         a = ROUNDING * np.abs(now.mobility.inverse) @ np.einsum("k,kij->j", force, np.abs(now.state.jacobian))
         work = ROUNDING * float(np.sum(force)) * LULL  # at a meter per second
         moved = np.full(now.q.size, float(np.max(a, initial=0.0)) * LULL**2)
@@ -165,7 +165,7 @@ class RigidPhase:
         Friction turns with its direction.
 
         Friction ``-mu N d(u)`` changes by ``-mu N d'(u) du`` with the velocity u along the tangents; the forces
-        that keep contacts closed answer that.
+        that keep contacts closed respond to that.
         """
         now, nq, nv = self.instant(t, y), self.robot.nq, self.robot.nv
         slopes, turned = np.zeros((y.size, y.size)), np.zeros((nv, nv))
@@ -188,9 +188,9 @@ class RigidPhase:
     def held(self, now: Instant) -> tuple[Array, Array]:
         """Find forces along the contacts' axes that keep closed ones closed and sticking ones at rest.
 
-        Where contacts are redundant, the forces of equal contacts that give way ever so little (as in
-        :mod:`kinetree.contact.cones`): they are proportional to how far each spot would sink in, and that
-        is a motion which the robot can make.
+        If contacts are redundant, these are the forces of equal contacts that yield very slightly (as in
+        :mod:`kinetree.contact.cones`): they are proportional to how far each spot would sink in, which must be a
+        possible motion of the robot.
         """
         local = np.zeros((len(self.contacts.contacts), 3))
         if not self.mode.closed:
@@ -225,9 +225,9 @@ class RigidPhase:
     def acting(self, now: Instant) -> tuple[Array, Array, bool]:
         """Return the forces and accelerations while the modes last, and whether they do.
 
-        Mostly these are the forces that equations give.  Where one of those would pull or exceeds its
-        friction limit, other contacts may be able to take over, which the complementarity problem
-        decides; the modes last as long as nothing opens and nothing that sticks begins to slide.
+        Usually these are the forces from the equations.  If one of them would pull or exceeds its friction limit, other
+        contacts may be able to take over, which the complementarity problem decides; the modes last as long as nothing
+        opens and no sticking contact begins to slide.
         """
         local, a = self.held(now)
         closed, mu = np.array(self.mode.closed, dtype=int), self.contacts.mu
@@ -235,7 +235,7 @@ class RigidPhase:
         sticking = np.array(sorted(self.mode.sticking), dtype=int)
         spare = mu[sticking] * local[sticking, 0] - self.contacts.reach(local[sticking, 1:])
         feasible = np.all(local[closed, 0] >= size) and np.all(spare >= size)
-        if feasible or not np.all(np.isfinite(a)):  # what is not finite is found out by the integrator
+        if feasible or not np.all(np.isfinite(a)):  # the integrator detects what is not finite
             return local, a, True
         sliding = np.full((closed.size, 2), np.nan)
         for i, k in enumerate(self.mode.closed):
@@ -253,8 +253,8 @@ class RigidPhase:
     def still(self, now: Instant, closed: Array) -> float:
         """Return the accelerations of spots (m/s^2) with which they still count as closed, and as sticking.
 
-        The same for modes that are chosen and for those that last: a slip which begins so slowly would be
-        lost in the integrator's errors, and begin and end for ever.
+        The same values apply when modes are chosen and while they last: otherwise a slip that begins this slowly would
+        be lost in the integrator's errors, and begin and end forever.
         """
         return 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
 
@@ -295,7 +295,7 @@ class RigidPhase:
                 state = self.contacts.look(q, v)
                 return float(state.velocity[k, 1:] @ (state.axes[k, 1:] @ self.mode.sliding[k]))
 
-            if speed(late) < -DRIFT:  # less is the integrator's error, from which a slip that begins recovers
+            if speed(late) < -DRIFT:  # less is the integrator's error, from which a starting slip recovers
                 found.append(t0 if speed(t0) <= 0.0 else float(brentq(speed, t0, late, xtol=1e-15, rtol=1e-15)))
         happened = [t for t in found if t is not None]
         return min(happened) if happened else None
@@ -344,8 +344,8 @@ class RigidPhase:
     def find_directions(self, t: float, y: Array, starting: Sequence[int]) -> None:
         """Find directions in which slips begin such that the contacts then accelerate in them.
 
-        Where contacts are redundant, forces (and with friction accelerations) are not unique, and those
-        of the complementarity problem need not be the ones that this phase is integrated with.
+        If contacts are redundant, forces (and, with friction, accelerations) are not unique, and those of the
+        complementarity problem may differ from those with which this phase is integrated.
         """
         for tries in range(60 if starting else 0):
             now = self.instant(t, y)
@@ -353,7 +353,7 @@ class RigidPhase:
             size = 1e-6 * (1.0 + float(np.max(np.abs(now.mobility.free))))
             ahead = [float(rates[k, 1:] @ now.state.axes[k, 1:] @ self.mode.sliding[k]) for k in starting]
             if tries == 0 and min(ahead) > -size:
-                return  # as the complementarity problem has it
+                return  # as in the complementarity problem
             change = 0.0
             for k in starting:
                 along, old = rates[k, 1:] @ now.state.axes[k, 1:], self.mode.sliding[k]
@@ -364,7 +364,7 @@ class RigidPhase:
                 self.mode.sliding[k] = new
             if change < 1e-11:
                 return
-        if starting:  # no direction goes on by itself: with these forces the contacts stay at rest, if they can
+        if starting:  # no direction sustains itself: with these forces the contacts stay at rest, if they can
             sliding, trial = self.mode, replace(self.mode, sticking=self.mode.sticking | set(starting))
             self.mode = replace(trial, sliding={k: d for k, d in sliding.sliding.items() if k not in starting})
             if not self.lasts(self.instant(t, y)):
@@ -373,8 +373,8 @@ class RigidPhase:
     def set_right(self, y: Array, resting: Sequence[int] = (), leaving: Sequence[int] = ()) -> Array:
         """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible.
 
-        Sticking contacts and those in ``resting`` come to rest.  Those in ``leaving`` may only open: what
-        rounding has left them inside, or approaching, is taken away.
+        Sticking contacts and those in ``resting`` come to rest.  Those in ``leaving`` may only open: any penetration or
+        approach due to rounding is removed.
         """
         q, v, z = self.split(y)
         mode, rigid = self.mode, self.contacts
@@ -409,7 +409,7 @@ def _least(rows: Array, inverse: Array, rest: Array) -> Array:
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the last time at which something holds; it does not at ``high``."""
+    """Return the last time at which a condition holds; it does not at ``high``."""
     for _ in range(60):
         middle = 0.5 * (low + high)
         if not low < middle < high:
@@ -432,9 +432,9 @@ def _closing(
         if gap_a > 1e-13:
             return root(0, a, b)
         if rate_a <= 0.0:
-            return a  # it comes back at once
+            return a  # the gap closes again at once
         if rate_b >= 0.0:
-            return None  # it is on its way out, from within the tolerance
+            return None  # the gap is opening, from within the tolerance
         top = root(1, a, b)
         return root(0, top, b) if look(top)[0][k] > 0.0 else top
     if rate_a < 0.0 < rate_b and gap_a > 0.0:

@@ -52,7 +52,7 @@ from .system import GROUND, DynamicSystem, State
 SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
 
 MOST_AT_ONCE = 50
-"""Events at one instant after which the modes are held to be undecidable."""
+"""Number of events at one instant after which the modes count as undecidable."""
 
 
 @explains_arguments
@@ -85,29 +85,29 @@ def simulate_rigid(
     Parameters
     ----------
     robot : Robot
-        With or without loops.
+        A robot with or without loops.
     contacts : Contact, sequence of Contact, or RigidContacts
     q0, v0, time, controller, ground, forces, rtol, atol, largest_step, samples, friction, friction_speed, progress
-        As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
+        As in :func:`kinetree.simulate`; ``ground`` contains further, compliant force elements.
     integrator : {"dop853", "rk45", "radau"}
-        Between events.  While something slides so slowly that the turning of its friction limits the steps of an
-        explicit one, ``"radau"`` goes on in its place.
+        Integrator between events.  While a contact slides so slowly that the turning of its friction limits the steps
+        of an explicit integrator, ``"radau"`` takes over.
     rule : {"simultaneous", "sequential"}
-        Of impacts at several contacts, see :mod:`kinetree.contact.impact`.
+        Rule for impacts at several contacts, see :mod:`kinetree.contact.impact`.
     rest_speed : float
-        Blows that are nowhere faster than this (m/s) do not rebound.  A bouncing ball strikes infinitely
-        often before it rests; this ends the series.
+        Impacts in which no speed exceeds this (m/s) do not rebound.  A bouncing ball strikes infinitely often before it
+        rests; this ends the series.
     most_events : int
-        After so many the simulation stops with an error.
+        After this many events the simulation stops with an error.
     steps_at_most : int
-        Likewise after so many steps, or as soon as it shows that they will not do.
+        The same for steps; the run also stops as soon as it is clear that this many are not enough.
 
     Returns
     -------
     Record
-        Contact forces are those of ``contacts``, in their order, then those of ``ground``.  Events are
-        named ``"impact"``, ``"closed"``, ``"sticking"``, ``"sliding"`` or ``"open"`` and the contact; ``index``
-        is the contact's.  The work of contacts, impacts included, is ``energy.ground``.
+        Contact forces are those of ``contacts``, in their order, then those of ``ground``.  Events are named
+        ``"impact"``, ``"closed"``, ``"sticking"``, ``"sliding"`` or ``"open"``, followed by the contact; ``index`` is
+        the contact's index.  The work of contacts, impacts included, is ``energy.ground``.
 
     Examples
     --------
@@ -147,12 +147,12 @@ def simulate_rigid(
 
 
 class RigidRun(Run):
-    """A simulation from event to event of rigid contacts."""
+    """A simulation with rigid contacts, from event to event."""
 
     rounding: Array
-    """What rounding does to the state anyway; see :meth:`RigidPhase.rounding`."""
+    """Unavoidable rounding errors of the state; see :meth:`RigidPhase.rounding`."""
     stop: float
-    """Where the integrator has to stop next."""
+    """Time at which the integrator has to stop next."""
 
     def __init__(self, contacts: RigidContacts, rule: str, rest_speed: float, most_events: int, *rest: Any) -> None:
         super().__init__(*rest)
@@ -173,7 +173,7 @@ class RigidRun(Run):
         t, first, at_once = self.begin, None, 0
         with TimeBar(self.begin, self.reach, progress) as bar:
             while t < self.reach:
-                if not np.isfinite(self.phase.rates(t, y)).all():  # SciPy would look for a first step for ever
+                if not np.isfinite(self.phase.rates(t, y)).all():  # SciPy would search for a first step forever
                     lost = self.equation.lost_control_after(t, self.phase.split(y), self.reach)
                     raise lost or Fault("the forces or accelerations are not finite", t)
                 solver = self._make_solver(t, y, first)
@@ -255,7 +255,7 @@ class RigidRun(Run):
             return False
         slopes = self.phase.friction_slopes(solver.t, solver.y)
         if not np.all(np.isfinite(slopes)):
-            return False  # found out by the next step
+            return False  # the next step detects it
         return self.pace.changes(float(np.max(np.abs(np.linalg.eigvals(slopes)))) * float(solver.step_size))
 
     def _fastest(self, solver: Any) -> str | None:
@@ -333,7 +333,7 @@ class RigidRun(Run):
             self._next += 1
 
     def _keep_all(self, t: float, y: Array) -> None:
-        """Keep a sample, with what depends on its mode: accelerations, contact forces, loop forces."""
+        """Keep a sample, with everything that depends on its mode: accelerations, contact forces, loop forces."""
         state = self.phase.split(y)
         now = self.phase.instant(t, np.concatenate(state))
         local, a, _ = self.phase.acting(now)

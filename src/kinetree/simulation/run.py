@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from .sampling import Sampling
 
 SAME_INSTANT = 1e-9
-"""Part of a step within which an event that was found is not found again."""
+"""Fraction of a step within which an event is not found again."""
 
 
 STEPS_WATCHED = 50
 """Steps that are taken together while an event is waited for: those after it are taken in vain."""
 
 MOST_STOPS = 100
-"""At how many kinks of forces an implicit integrator stops."""
+"""The most kinks of forces at which an implicit integrator stops."""
 
 
 def known_until(
@@ -104,29 +104,29 @@ def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
     said = f"{type(problem).__name__} ends the run: its record up to t = {reached:g} s is the exception's 'record'"
     problem.record = record  # type: ignore[attr-defined]
     problem.add_note(said)
-    with suppress(KinetreeWarning):  # where warnings are errors it is still the exit that goes through
+    with suppress(KinetreeWarning):  # even if warnings are errors, the exit is passed on
         warnings.warn(said, KinetreeWarning, stacklevel=callers_level())
 
 
 class Run:
-    """A running simulation, or a batch of them: its samples, its stops, its record, and how it ends.
+    """A running simulation, or a batch of them, with its samples, stops, record and ending.
 
     Parameters
     ----------
     equation : Equation
-        Of this run.
+        Equation of motion of this run.
     options : SimulationOptions
     batch : tuple of int
-        Its shape, empty for one simulation.
+        Shape of the batch; empty for one simulation.
     begin, end : float
     wanted : ndarray, optional
-        Times of the samples; all steps if there are none.
+        Times of the samples; if not given, all steps are kept.
     span : pair of floats
-        The time that controller and forces know what to do for.
+        The time span for which controller and forces are defined.
     sampling : Sampling, optional
-        What a sampled controller does.
+        The sampled controller, if any.
     kinks : ndarray
-        Times at which forces bend or jump.
+        Times at which forces have a kink or jump.
     """
 
     def __init__(
@@ -139,12 +139,12 @@ class Run:
         self.reach, self.ending = known_until(span, begin, end, equation.system.elements)
         self.times: list[float] = []
         self.states: list[State] = []
-        """At these times, in pieces: each with an axis for its samples in front."""
+        """States at these times, in pieces, each with its samples along the first axis."""
         self.happened: list[Occurrence] = []
         self.n_steps, self.now = 0, begin
-        """Steps that were taken, and how far these have come."""
+        """Number of steps taken, and the time that they have reached."""
         self._next = 0
-        """The next of the wanted samples."""
+        """Index of the next sample to be kept."""
 
     def _go(self, state: State, progress: bool) -> str | None:
         """Step until the end; return the name of the event that stopped it, if one did."""
@@ -157,7 +157,7 @@ class Run:
         except Fault as fault:
             raise fault.error(self.now, self._record(FAILED)) from fault.__cause__
         except UnknownNameError:
-            raise  # a slip in what was set up, not in how it moves
+            raise  # a mistake in the setup, not in the motion
         except NoValueError:
             raise NoValueError(self.robot.symbols) from None
         except KinetreeError as problem:
@@ -210,7 +210,7 @@ class Run:
         widths = (self.robot.nq, self.robot.nv, equation.system.nz)
         none = tuple(np.zeros((0, *self.batch, n)) for n in widths)
         q, v, z = (np.concatenate(parts) for parts in zip(none, *self.states, strict=True))
-        self.states = [(q, v, z)]  # the pieces need not be there any longer
+        self.states = [(q, v, z)]  # the pieces are no longer needed
         record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, self._info()
         )  # fmt: skip
@@ -224,12 +224,12 @@ class SmoothRun(Run):
         super().__init__(*rest)
         self.watched = WatchedEvents(events, self.equation, self.end - self.begin)
         self.between_steps = self.kinks
-        """Kinks of forces, for integrators with a fixed step, which take a step in parts where some are within it."""
+        """Kinks of forces, for integrators with a fixed step, which divide a step at kinks within it."""
         self.kinks = self._worth_stopping(self.kinks)
         self.resting_from: int | None = None
-        """The first sample at which the robot is held as it is, if an event says so."""
+        """The first sample from which an event keeps the robot at rest, if any."""
         self._alone = 0
-        """Steps to be taken one by one before several are tried again: as many as the last try took in vain."""
+        """Single steps to take before trying several at once again: as many as the last attempt wasted."""
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.options
@@ -289,8 +289,8 @@ class SmoothRun(Run):
     def _worth_stopping(self, kinks: Array) -> Array:
         """Return the kinks of forces at which to stop: all for explicit formulas, for which a stop costs nothing.
 
-        Others pay tens of steps for each, so of many they stop at those after the longest waits, which they might not
-        see at all; rows of noise they see anyway.
+        Other formulas pay tens of steps for each stop, so if there are many kinks they stop only at those after the
+        longest intervals, which they might miss entirely; rows of noise they notice anyway.
         """
         if self.integrator not in ADAPTIVE:
             return kinks[:0]
@@ -347,7 +347,7 @@ class SmoothRun(Run):
         return False
 
     def _rest(self, event: Event, t: float, state: State) -> None:
-        """Let the robot stay as it is until the end."""
+        """Keep the robot at rest until the end."""
         q, v, z = state
         still = q, np.zeros_like(v), z
         self.happened.append(Occurrence(t, f"rest {event.name}", self.watched.events.index(event), q.copy(), v.copy()))
@@ -384,21 +384,21 @@ class SmoothRun(Run):
             self._next = 1
 
     def _pass_samples(self, stepper: Stepper) -> bool:
-        """Take steps whose states machine code keeps; return False if it cannot, or nobody needs them."""
+        """Take steps whose states machine code keeps; return False if it cannot, or if the states are not needed."""
         if self.watched:
             return self._pass_quiet_steps(stepper)
         passed = stepper.leap_by_samples(self.wanted, self._next)
         if passed is None:
             return False
         times, (q, v, z) = passed
-        kept = len(times) - (self.wanted is None)  # where every step is a sample, the last is looked at as any other
+        kept = len(times) - (self.wanted is None)  # if every step is a sample, the last one is treated like the others
         self.times += times[:kept]
         self.states.append((q[:kept], v[:kept], z[:kept]))
         self._next += kept
         return True
 
     def _pass_quiet_steps(self, stepper: Stepper) -> bool:
-        """Go on by steps without an event, and without a sample between their ends; false where there are none."""
+        """Continue by steps without an event or a sample between their ends; return False if there are none."""
         self._alone -= 1
         before = stepper.t, stepper.state
         passed = None if self._alone > 0 else stepper.leap_by_samples(None, 0, STEPS_WATCHED)
@@ -447,7 +447,7 @@ class SmoothRun(Run):
     def _why(self, t: float, state: State, since: float, before: State) -> Fault:
         """Return an explanation of what went wrong in the step that began at ``since``.
 
-        A controller that was lost at one of its stages, or growth.
+        The reason is a controller that failed at one of its stages, or growth without bound.
         """
         names = self.robot.v_names
         lost = self.equation.lost_control_within(since, before, t)
@@ -471,7 +471,7 @@ class SmoothRun(Run):
 
     def _record(self, status: str) -> Record:
         record = super()._record(status)
-        if self.resting_from is not None:  # held by what nobody knows
+        if self.resting_from is not None:  # held by something unknown
             record.a[self.resting_from :], record.constraint_forces[self.resting_from :] = 0.0, np.nan
         return record
 
@@ -480,7 +480,7 @@ def make_record(
     equation: Equation, t: Array, q: Array, v: Array, z: Array, events: tuple[Occurrence, ...], status: str,
     integrator: str, info: dict[str, Any],
 ) -> Record:  # fmt: skip
-    """Make the record with forces and energies at the samples; if that fails NaN, and an error unless there is one."""
+    """Make the record with forces and energies at the samples; if that fails, NaN and an error unless there is one."""
     robot = equation.robot
     q, v = equation.on_motion(t, q, v)
     try:
@@ -531,7 +531,7 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
     except (Fault, KinetreeError):
         halve = len(t) > 1
     except (KeyboardInterrupt, SystemExit):
-        halve = False  # once more: the motion is kept, whatever else is wanted
+        halve = False  # once more: the motion is kept, whatever else fails
     if halve:
         middle = len(t) // 2
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))

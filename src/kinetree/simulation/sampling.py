@@ -26,10 +26,10 @@ from .system import State
 from .worlds.draws import gaussian
 
 SAME = 1e-9
-"""Part of a period within which two instants are one."""
+"""Fraction of a period within which two instants are the same."""
 
 DRAWN_AT_ONCE = 4096
-"""Looks of all simulations together for which noise is drawn at once."""
+"""Number of samples, over all simulations, for which noise is drawn at once."""
 
 POSITIONS, VELOCITIES = 20_001, 20_002
 """Streams of random numbers, apart from those of worlds."""
@@ -44,11 +44,11 @@ class Sampling:
     found : SampledPart
         The controller's sampled part.
     begin : float
-        When the run begins: the first sample is there.
+        Beginning of the run, which is the time of the first sample.
     batch : tuple of int
         Shape of the batch; empty for one simulation.
     step : float, optional
-        Of an integrator with a fixed step, which must divide the period.
+        Step of an integrator with a fixed step, which must divide the period.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Sampling:
     def _program(self) -> LawProgram:
         """Return the program of a decision, whose results come one after the other."""
         assert self.memory is not None
-        equation, found = self.equation, self.found  # and not this run, which the program outlives
+        equation, found = self.equation, self.found  # and not this run, since the program outlives it
 
         def law(
             t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, memory: Scalars, force: Scalars
@@ -236,7 +236,7 @@ class Sampling:
 
     @property
     def samples(self) -> Samples | None:
-        """What was measured and commanded, if it is kept."""
+        """Measurements and commands, if they are kept."""
         if not self.keeps:
             return None
         if self.rows:

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from .sampling import Sampling
 
 AS_IT_SHOULD = "as it should be"
-"""What is remembered of a start that nothing is odd about."""
+"""The mark of a start without anything suspicious."""
 
 BATCH_SAMPLES = 101
-"""Samples of a batch of simulations if not said otherwise."""
+"""Default number of samples of a batch of simulations."""
 
 
 @explains_arguments
@@ -92,39 +92,37 @@ def simulate(
     robot : Robot, or path-like
         A robot, its file, or its name in the gallery: a tree, on a fixed or floating base, with or without loops.
     q0, v0 : array_like, shapes (..., nq) and (..., nv)
-        Where it starts; the neutral configuration, at rest, by default.  With a batch in
-        front (or a batch of gains in the controller) all are simulated at once, with a
-        fixed step.
+        Initial state; the neutral configuration, at rest, by default.  With a batch in front (or a batch of gains in
+        the controller) all are simulated at once, with a fixed step.
     time : float or pair of floats
-        Until when, from zero; or from when until when.
+        End of the simulation, which begins at zero; or beginning and end.
     controller : controller or callable, optional
-        One of :mod:`kinetree.control`, or any function ``f(t, q, v) -> tau`` on
-        arrays, which must depend on nothing else.
+        A controller of :mod:`kinetree.control`, or any function ``f(t, q, v) -> tau`` on arrays, which must depend on
+        nothing else.
     ground : force element or sequence of them
-        What it stands on and strikes: ground, stops.
+        What the robot stands on or strikes: ground, stops.
     forces : force element, function or sequence of them
-        What else pushes on it, see :mod:`kinetree.forces`: springs, dampers, pushes over time, drag, motors; or
+        Other forces on the robot, see :mod:`kinetree.forces`: springs, dampers, pushes over time, drag, motors; or
         functions ``f(t, q, v)`` over any scalar, which return nv forces.
     integrator : str
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
         step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
         springs, dampers, servos, ground and stops); ``"variational"`` (fixed step, second order, keeps the energy
-        bounded however long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything, damps
-        what is too fast for a step, and solves for closed loops together with the motion).
+        bounded however long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything; it
+        damps motions too fast for a step, and solves for closed loops together with the motion).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
-        Of fixed-step integrators, in seconds.
+        Step of fixed-step integrators, in seconds.
     largest_step : float
-        Limit for adaptive integrators; events shorter than a quarter of a step may be missed.
+        Largest step of adaptive integrators; events shorter than a quarter of a step may be missed.
     samples : int or array_like, optional
-        So many samples, evenly spaced, or at these times; by default at every step (of a batch
-        of simulations: 101 samples).
+        Number of evenly spaced samples, or their times; by default every step is a sample (in a batch of simulations,
+        there are 101 samples).
     events : Event, callable or sequence of them
-        Functions ``f(t, q, v)`` whose zeros are to be found, see
-        :class:`kinetree.Event`; as in SciPy they may have attributes
-        ``terminal`` and ``direction``.
+        Functions ``f(t, q, v)`` whose zeros are events, see :class:`kinetree.Event`; as in SciPy they may have
+        attributes ``terminal`` and ``direction``.
     friction : bool
         Whether the joints' damping and friction act.
     friction_speed : float
@@ -139,46 +137,45 @@ def simulate(
         as in :func:`kinetree.symbolic.with_parameters`.
     prescribed : Trajectory, Prescribed, mapping or DrivenRobot, optional
         Motion that the joints with motors follow exactly (or others that :class:`kinetree.Prescribed` names); forces
-        at these joints are found, the other joints move by the dynamics.  In the place of a controller;
+        at these joints are found, the other joints move by the dynamics.  It takes the place of a controller;
         :func:`kinetree.simulate_prescribed` starts on the motion.  A mapping from names of joints to trajectories, or
-        to functions of time written with ``kinetree.sin`` and the like, also drives mechanisms with loops, beside a
-        controller; distance, point-on-line and point-on-plane loops by lengths that are added to theirs.  The forces
-        that it takes are among those of the actuators in the record (``tau``), and so is their work.
+        to functions of time written with ``kinetree.sin`` and the like, also drives mechanisms with loops, along with a
+        controller; distance, point-on-line and point-on-plane loops are driven by lengths that are added to theirs.
+        The forces that this takes are among those of the actuators in the record (``tau``), and so is their work.
     method : str
-        How accelerations of trees are found, as of :meth:`kinetree.Robot.forward_dynamics`: ``"articulated_body"``,
-        ``"composite_body"``, ``"udu"``, ``"modules"``, ...  All give the same motion but for rounding.
+        How accelerations of trees are computed, as in :meth:`kinetree.Robot.forward_dynamics`: ``"articulated_body"``,
+        ``"composite_body"``, ``"udu"``, ``"modules"``, ...  All give the same motion except for rounding.
     progress : bool
-        Show a bar on the terminal once it has taken longer than a second.
+        Whether to show a bar on the terminal once the run has taken longer than a second.
     threads : int
-        For batches.
+        Number of threads that share a batch.
     tolerance : float, optional
-        How far from closed the loops of a start may be, in meters and radians, and their rates relative to the speed;
-        with it, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
+        How far open the loops of a start may be, in meters and radians, and their rates relative to the speed; if
+        given, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
         leaves.
     steps_at_most : int
-        A run that would take more steps is refused before it begins, or stopped on its way with an error that has
-        the record; as many samples are kept at most.
+        The most steps, and samples kept.  A run that would take more steps is refused before it begins, or stopped on
+        its way with an error that contains the record.
     drift : str or one of the classes below
-        How constraints are held while stepping: ``"projection"`` (after every step, to the nearest state),
+        How constraints are maintained while stepping: ``"projection"`` (after every step, to the nearest state),
         ``"baumgarte"`` (pulled back by a damped spring, see :class:`kinetree.Baumgarte`), ``"partitioned"``
-        (independent coordinates are integrated, the others solved for), ``"none"`` (let go).
+        (independent coordinates are integrated, the others solved for), ``"none"`` (no correction).
     spectral_radius : float, optional
-        Of the integrator ``"generalized_alpha"``, between 0 and 1: what is left after a step of whatever oscillates too
-        fast for it; 0.8 by default.
+        Spectral radius of the integrator ``"generalized_alpha"``, between 0 and 1: the fraction of oscillations too
+        fast for a step that is left after it; 0.8 by default.
 
     Returns
     -------
     Record
-        Interrupted from the keyboard, it holds what was computed until then.
+        If the run is interrupted from the keyboard, the record holds what was computed until then.
 
     Raises
     ------
     SimulationError
-        When the motion cannot be followed any further; ``error.record`` is what there was
-        until then, ``error.time`` and ``error.joint`` say when and where.  An exception raised in a
-        controller, an event or a force element of your own arrives in the same way: it is the
-        error's ``__cause__``, with its own type and traceback.  ``SystemExit`` goes through, with the record as its
-        attribute ``record``.
+        If the motion cannot be followed any further; ``error.record`` is the record until then, ``error.time`` and
+        ``error.joint`` say when and where.  An exception raised in a controller, an event or a force element of your
+        own arrives in the same way: it is the error's ``__cause__``, with its own type and traceback.  ``SystemExit``
+        is passed on, with the record as its attribute ``record``.
 
     Examples
     --------
@@ -211,30 +208,30 @@ def simulate_prescribed(
 ) -> Record:
     """Simulate a robot whose joints follow a given motion while its base moves freely; return the forces, too.
 
-    Inverse dynamics of a robot on a floating base, in time (Shah section 7.1.1): how a walking machine moves whose legs
-    do exactly this, and what its motors must do for it.
+    This is inverse dynamics of a robot on a floating base over time (Shah section 7.1.1): the motion of a walking
+    machine whose legs follow the trajectory exactly, and the motor forces that this takes.
 
     Parameters
     ----------
     robot : Robot, or name or path of one
-        On a fixed base this is inverse dynamics along the motion.  A mechanism starts in a configuration that is found;
-        ``simulate(..., prescribed=...)`` takes one beside which it is meant to be.
+        On a fixed base this is inverse dynamics along the motion.  A mechanism starts in an assembled configuration
+        that fits; to choose it, use ``simulate(..., prescribed=...)`` with a nearby start.
     trajectory : Trajectory
-        Of all joints with motors, or of ``joints``; or of all joints of the robot.
+        Motion of all joints with motors, or of ``joints``; or of all joints of the robot.
     q0, v0 : array_like, shapes (..., n) and (..., m), optional
-        Where the other joints start and how fast, in the robot's order: of a free joint seven coordinates and six
-        velocities.  Where the robot is drawn, and at rest, by default.  A batch in front takes a fixed step.
+        Initial positions and velocities of the other joints, in the robot's order: a free joint has seven coordinates
+        and six velocities.  By default the neutral positions, at rest.  A batch in front requires a fixed step.
     time : float or pair of floats
-        Until when, from zero; or from when until when.
+        End of the simulation, which begins at zero; or beginning and end.
     joints : sequence of str, optional
         Joints that follow the motion, if not all that have a motor.
     **options
-        Those of :func:`simulate`: ``ground``, ``integrator``, ``samples``, ``step``, ``events``, ...
+        Options of :func:`simulate`: ``ground``, ``integrator``, ``samples``, ``step``, ``events``, ...
 
     Returns
     -------
     Record
-        ``tau`` is what the motors do, ``contact_forces`` what the ground does, ``energy`` the balance of both.
+        ``tau`` are the forces of the motors, ``contact_forces`` those of the ground, ``energy`` is the balance of both.
 
     Examples
     --------
@@ -267,9 +264,9 @@ def simulate_prescribed(
 class Simulator(SimulationOptions):
     """A robot with everything around it, set up once and run many times.
 
-    Setting up traces and compiles the laws, which takes a fraction of a second.  Programs of set-ups that differ in
-    parameters only are shared, so a loop of :func:`simulate` does it once as well, unless a function of your own is
-    part of a law: that is traced every time.  Parameters are those of :func:`simulate`.
+    Setting up traces and compiles the laws, which takes a fraction of a second.  Setups that differ only in parameters
+    share their programs, so a loop of :func:`simulate` compiles only once as well, unless a law contains a function of
+    your own, which is traced every time.  Parameters are those of :func:`simulate`.
 
     Examples
     --------
@@ -281,7 +278,7 @@ class Simulator(SimulationOptions):
     """
 
     robot: Any = field(kw_only=False)
-    """The robot; when a simulator is made, its file or its name in the gallery will do."""
+    """The robot; a simulator can also be made with its file or its name in the gallery."""
 
     def _set_up(self) -> None:
         robot = self.robot = as_robot(self.robot)
@@ -296,7 +293,7 @@ class Simulator(SimulationOptions):
         law, self.function = law_and_function(self.controller, robot)
         self.law = law
         if law is not None and is_too_long(robot, law):
-            # an integrator tries states in which loops are open, which only users are to be told of
+            # an integrator tries states with open loops, which must raise errors only for users
             self.law, self.function = None, partial(law, robot, tolerance=np.inf)
         self.acting = force_elements(self.ground), force_elements(self.forces, "forces")
         self.elements = self.acting[0] + self.acting[1]
@@ -309,7 +306,7 @@ class Simulator(SimulationOptions):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to be sent to another process.
 
-        What was given; laws are traced there, and found compiled on the disk.
+        It contains the arguments; laws are traced there again, and found compiled on disk.
         """
         return self.__dict__ | {"_equations": {}}
 
@@ -359,7 +356,7 @@ class Simulator(SimulationOptions):
             self.span, self._sampling(equation, begin, end, batch), known_kinks(equation.system, begin, end),
         )  # fmt: skip
         record = run(state, progress)  # type: ignore[arg-type]
-        if not any(event.reset is not None for event in watched):  # which move the robot by other hands
+        if not any(event.reset is not None for event in watched):  # which move the robot by other means
             self._look_at(record, equation)
         return record
 

@@ -10,13 +10,13 @@ from .equation import Equation
 from .integrators.fixed_step_methods import ADAPTIVE
 
 LOOKS = ((200, 1000.0), (2000, 1.0))
-"""After how many steps of an adaptive integrator it is asked how many more they would be to the end, and by how many
-times these may be too many by then: a short phase of small steps is no reason to give up."""
+"""After how many steps of an adaptive integrator the remaining steps are estimated, and by what factor they may then
+exceed the limit: a short phase of small steps is no reason to give up."""
 
 EXPLICIT = ("rk45", "dop853")
 
 RUNAWAY = 1e4
-"""Velocities (rad/s, m/s) of a motion that needs so many steps from which on a controller lets it run away."""
+"""From this velocity (rad/s, m/s) on, a motion that needs so many steps counts as a controller's runaway."""
 
 
 def runaway(place: int, speed: float, equation: Equation) -> Message:
@@ -42,7 +42,7 @@ class StepBudget:
     ----------
     at_most : int
     begin, end : float
-        From when until when the run is to go.
+        Beginning and end of the run.
     """
 
     def __init__(self, at_most: int, begin: float, end: float) -> None:

@@ -7,7 +7,7 @@ beside the motion is what the sources do (Shah appendix C, eq. C.2-C.3), so that
 
     kinetic + potential - actuators - friction - ground - forces = constant
 
-can be checked as sharply as the integrator computes.
+can be checked to the accuracy of the integrator.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ State = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q, v and z as arrays, each with the batch in front."""
 
 LONGEST_AROUND_LOOPS = 100_000
-"""Operations up to which what acts on a large tree, and its steps, become straight-line code beside its loops.
+"""The most operations of the forces on a large tree, or of its steps, that become straight-line code beside its loops.
 
-Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
+Compiling these takes a few seconds at most, as long as a hundred evaluations in plain Python.
 """
 
 WORKS = ACTUATORS, FRICTION, GROUND, FORCES = ("actuators", "friction", "ground", "forces")
-"""The books of works done on the robot, in the order of the last entries of z; forces only where there are some."""
+"""The accounts of work done on the robot, in the order of the last entries of z; forces only if there are any."""
 
 
 OF_ROBOT = "robot"
@@ -81,13 +81,13 @@ class Acting(NamedTuple):
     """All forces on a robot at one instant."""
 
     shares: dict[str, Share]
-    """Of each book, in the order of :data:`WORKS`."""
+    """The share of each account, in the order of :data:`WORKS`."""
 
     z_rate: list[Scalar]
     """Rates of the states of all parts."""
 
     a: list[Scalar] | None = None
-    """Accelerations, where a prescribed motion has them found beside the forces."""
+    """Accelerations, if a prescribed motion determines them along with the forces."""
 
     @property
     def tau(self) -> list[Scalar]:
@@ -123,25 +123,26 @@ class DynamicSystem:
     ----------
     robot : Robot
     controller : Controller or None
-        See :mod:`kinetree.control`; None lets the robot go.
+        See :mod:`kinetree.control`; None for a robot without control.
     ground, forces : tuples of elements
-        What acts on it: the work of the former is counted as the ground's, that of the latter apart.
+        Elements that act on the robot: the work of the former is counted as the ground's, that of the latter
+        separately.
     friction : bool
         Whether the joints' damping and friction act.
     friction_speed : float
-        Where smooth Coulomb friction reaches 71 % of its size.
+        Speed at which smooth Coulomb friction reaches 71 % of its size.
     works : bool
-        Whether the works are integrated beside the motion.
+        Whether the works are integrated along with the motion.
     varied : GivenParameters
-        Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
+        Numbers of the robot that replace those of the model, see :mod:`kinetree.run.parameters`.
     prescribed : BoundMotion, optional
         Motion that some joints follow, see :mod:`.prescribed`.
     wanted_method : str
-        How accelerations are to be found.
+        The requested method of finding accelerations.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
-        The system with numbers that this one has other scalars in the place of.
+        The system with numbers, if this one has other scalars in their place.
     """
 
     robot: Robot
@@ -271,11 +272,11 @@ class DynamicSystem:
     # ------------------------------------------------------------------ the law
 
     def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[Scalars, Scalars]:
-        """Return a state with joints whose motion is prescribed where they have to be."""
+        """Return a state with prescribed joints at their prescribed positions."""
         return (q, v) if self.prescribed is None else self.prescribed.placed(t, q, v)[:2]
 
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
-        """Return what acts on the robot; ``tau`` replaces the forces of the controller."""
+        """Return the forces on the robot; ``tau`` replaces those of the controller."""
         tree = self.tree
         wanted: list[Scalar] = []
         if self.prescribed is not None:
@@ -396,7 +397,7 @@ class DynamicSystem:
 
     @cached_property
     def method(self) -> str:
-        """The method of finding accelerations: massless followers move only because they are tied to their leaders."""
+        """The method of finding accelerations; massless followers, tied to their leaders, restrict the choice."""
         if self.origin:
             return self.origin.method
         evaluator = self.robot.evaluator

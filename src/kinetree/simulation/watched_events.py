@@ -1,8 +1,9 @@
 """The next events of a run: on which side of zero their functions are, even right after a reset.
 
 A function that changes sign between two evaluations has passed through zero.  Right at a zero the sign is not known,
-and there it matters most: for a ball that lies on the floor, or that a reset has just sent off for a hop shorter than a
-step.  There the rate of the function along the motion gives the side, and if that is zero as well, the motion itself.
+and there it matters most: for a ball that lies on the floor, or that a reset has just launched on a hop shorter than a
+step.  In that case the rate of the function along the motion gives the side or, if that is zero as well, the motion
+itself.
 """
 
 from __future__ import annotations
@@ -19,46 +20,46 @@ from .integrators.stepper import Stepper
 from .system import State
 
 ENDLESS_COUNT, ENDLESS_TIME = 50, 1e-9
-"""So many resets of one event within so long (s, or part of a run shorter than a second) come to no end."""
+"""This many resets of one event within this time (s, or fraction of a run shorter than a second) count as endless."""
 
 AHEAD = 1e-6
-"""How far along its motion a state is moved to see where an event's function goes (rad, m, rad/s, m/s)."""
+"""How far a state is moved along its motion to find the direction of an event's function (rad, m, rad/s, m/s)."""
 
 STILL_ZERO = 1e-10
-"""Part of its values before up to which a function counts as zero after a reset, beside ten times what it was there."""
+"""Fraction of its earlier values, plus ten times its value there, up to which a function is zero after a reset."""
 
 BARELY = 1e-300
-"""A value that has a side and nothing else."""
+"""A value whose only meaning is its sign."""
 
 
 class WatchedEvents:
-    """Events of one run, and where their functions are.
+    """The events of one run, and the values of their functions.
 
     Parameters
     ----------
     events : sequence of Event
     equation : Equation
-        What moves the robot.
+        The equation of motion.
     span : float
-        How long the run takes.
+        Duration of the run.
     """
 
     def __init__(self, events: Sequence[Event], equation: Equation, span: float) -> None:
         self.events, self.equation = tuple(events), equation
         self.window = ENDLESS_TIME * min(1.0, span)
         self.values = [0.0] * len(self.events)
-        """Where functions were last; 0 where one has passed zero right then, on whatever side rounding puts it."""
+        """Last values of the functions; 0 for one that was just passing zero, whichever sign rounding gives it."""
         self.leaving: dict[int, int] = {}
-        """Functions at zero that are about to leave it, to which side; 0 where only the motion will tell."""
+        """Side to which functions at zero are about to leave it; 0 if only the motion will show."""
         self._way: dict[int, int] = {}
-        """To which side functions have passed zero, of those found last."""
+        """Side to which the functions found last have passed zero."""
         self._sent_off: dict[int, tuple[float, float, float]] = {}
-        """Functions that a zero has just been left by: when, their value there, and their rate."""
+        """Functions that have just left zero: the time, their value then, and their rate."""
         self._size = [0.0] * len(self.events)
         self._step: tuple[float, float] | None = None
         self._states: dict[float, State] = {}
         self._looks: dict[float, list[float]] = {}
-        """States at times within that step, and functions there."""
+        """Values of the functions at times within that step."""
         self._resets: dict[int, list[float]] = {}
 
     def __bool__(self) -> bool:
@@ -68,7 +69,7 @@ class WatchedEvents:
         """Return the value of an event's function, checked."""
         event = self.events[k]
         try:
-            value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
+            value = event.function(t, state[0].copy(), state[1].copy())  # copies, whatever the function does to them
         except Exception:
             with blaming(f"event {event.name!r}", t):
                 raise
@@ -98,7 +99,7 @@ class WatchedEvents:
                 self._leave(k, t, state)
 
     def _leave(self, k: int, t: float, state: State, way: int = 0, before: State | None = None) -> None:
-        """Find the side that a function at zero leaves to; ``way`` is the one it was passing to ``before`` a reset."""
+        """Find the side to which a function at zero leaves; ``way`` is the one it was passing to ``before`` a reset."""
         rate = self._rate(k, t, state)
         side = int(np.sign(rate))
         self.values[k], value = 0.0, self.values[k]
@@ -106,10 +107,10 @@ class WatchedEvents:
             self._sent_off[k] = t, value, rate
             self.values[k] = side * BARELY
         elif side == 0 or before is None or np.sign(self._rate(k, t, before)) != way:
-            self.leaving[k] = side  # otherwise the reset lets it pass
+            self.leaving[k] = side  # otherwise the reset does not stop it
 
     def _rate(self, k: int, t: float, state: State) -> float:
-        """Return how fast a function changes along the motion; zero if that is lost in rounding."""
+        """Return the rate of a function along the motion; zero if it is lost in rounding."""
         q, v, z = state
         a = self.equation.accelerations(t, q, v, z)[0]
         a = np.where(np.isfinite(a), a, 0.0)
@@ -118,7 +119,7 @@ class WatchedEvents:
         one, two = (
             self.value(k, t + x, (self.equation.robot.integrate(q, x * v), v + x * a, z)) - here for x in (h, 2.0 * h)
         )
-        steady = one * two > 0.0 and 1.5 < two / one < 2.5  # rounding, and a bend, do not grow in proportion
+        steady = one * two > 0.0 and 1.5 < two / one < 2.5  # rounding and curvature do not grow in proportion
         return one / h if steady else 0.0
 
     # ------------------------------------------------------------------ between two looks
@@ -126,7 +127,7 @@ class WatchedEvents:
     def first(self, stepper: Stepper, since: float) -> tuple[float, int] | None:
         """Return the earliest event in the rest of the last step.
 
-        Brings the functions' values to its end if there is none.
+        If there is none, the stored values are advanced to the end of the step.
         """
         for k, side in self.leaving.items():
             if side:
@@ -153,9 +154,9 @@ class WatchedEvents:
         return None
 
     def quiet(self, times: Sequence[float], states: State) -> int:
-        """Return how many of these ends of steps come before the next event; brings the functions' values there.
+        """Return how many of these ends of steps come before the next event; the stored values are advanced to there.
 
-        A step in which a function fails counts as one with an event: who takes it will see what is wrong.
+        A step in which a function fails counts as one with an event: taking it raises the error.
         """
         if self.leaving:
             return 0
@@ -193,7 +194,7 @@ class WatchedEvents:
         if low != start:
             return locate(function, low, high)
 
-        def without_the_first(t: float) -> float:  # its zero at the beginning is not the one looked for
+        def without_the_first(t: float) -> float:  # the zero at the beginning is not the one to find
             return rate if t == start else (function(t) - zero) / (t - start)
 
         return locate(without_the_first, low, high) if without_the_first(high) * rate < 0.0 else high
@@ -201,9 +202,9 @@ class WatchedEvents:
     def due(self, which: int, t: float, state: State, over: dict[int, float]) -> list[int]:
         """Return the event found just before a time, and others that have passed zero by then.
 
-        Those that end the run last.
+        Those that end the run come last.
 
-        At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
+        At the exact time that was found, rounding decides on which side of zero functions are, even if they are equal.
         """
         now = self._values(t, state)
         also = [k for k, e in enumerate(self.events) if k not in over and crosses(e, self.values[k], now[k])]
@@ -219,7 +220,7 @@ class WatchedEvents:
         self.values = self._values(t, state)
         self._sent_off.clear()
         self.leaving.clear()
-        if jumped:  # steps begin anew
+        if jumped:  # steps start again
             self._step = None
         for k in over:
             if not jumped:

@@ -25,7 +25,7 @@ def initial_state_held(
 ) -> tuple[Array, Array]:
     """Return the initial state; a given start that contradicts the prescribed motion is refused.
 
-    With a tolerance, a start that is off by less is moved there.
+    With a tolerance, a start that is off by less is moved onto that motion.
     """
     laws = holding.prescribed
     if not laws:
@@ -34,7 +34,7 @@ def initial_state_held(
     laws.refuse_unknown(begin)
     if q0 is None or v0 is None:
         wanted = driven.state(begin, q0)
-        if not robot.model.is_constrained:  # joints about which nothing is said are at rest
+        if not robot.model.is_constrained:  # joints without a prescribed motion or a given velocity are at rest
             moved = {rate for _, rate in laws.joints}
             wanted[1][..., [k for k in range(robot.nv) if k not in moved]] = 0.0
         q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0

@@ -11,7 +11,7 @@ from ...spatial.numbers import real_number
 
 @dataclass(frozen=True)
 class Drift:
-    """How constraints are maintained; see :func:`kinetree.simulate`."""
+    """A way to maintain constraints; see :func:`kinetree.simulate`."""
 
     name: ClassVar[str] = ""
     after_steps: ClassVar[bool] = False
@@ -40,7 +40,7 @@ class Unheld(Drift):
 
 @dataclass(frozen=True)
 class Partitioned(Drift):
-    """Only independent coordinates are integrated, the others solved for; others are chosen where that fails."""
+    """Only independent coordinates are integrated and the others solved for; the choice changes where it fails."""
 
     name = "partitioned"
     after_steps = True
@@ -53,7 +53,7 @@ class Baumgarte(Drift):
     Parameters
     ----------
     time_constant : float
-        In seconds; a few steps long at least.
+        Time constant in seconds; at least a few steps long.
     """
 
     time_constant: float = 0.1

@@ -17,7 +17,7 @@ from .holding import Hold, Holding, refuse_large
 
 
 class DrivenMotion(NamedTuple):
-    """The motion of a robot under forces while part of its motion is given.
+    """The motion of a robot under forces while part of its motion is prescribed.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class DrivenMotion(NamedTuple):
     driving : ndarray (..., n)
         Forces that drive what is prescribed, in the order of :attr:`DrivenRobot.names`.
     power : ndarray (...)
-        What they put in, all together.
+        Total power of these forces.
     """
 
     a: Array
@@ -35,14 +35,14 @@ class DrivenMotion(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """How far states are from what prescribed motions and loops require."""
+    """The deviation of states from prescribed motions and closed loops."""
 
     names: list[str]
-    """Joints that are prescribed, then constraints of loops, in words."""
+    """Prescribed joints, then constraints of loops, in words."""
     gaps: Array
-    """Of positions (m, rad)."""
+    """Deviations of positions (m, rad)."""
     slips: Array
-    """Of velocities, relative to 1 + |v|."""
+    """Deviations of velocities, relative to 1 + |v|."""
 
     def refuse(self, called: tuple[str, str], granted: float, advice: str) -> None:
         """Refuse states that are off by more than the tolerance; lanes with NaN are ignored."""
@@ -65,8 +65,8 @@ class DrivenRobot:
     robot : Robot
         A tree or a mechanism.
     given : mapping
-        Names of joints to trajectories, or to functions of time written with ``kinetree.sin`` and the like; also of
-        distance, point-on-line and point-on-plane loops, to lengths that are added to theirs.
+        Maps names of joints to trajectories, or to functions of time written with ``kinetree.sin`` and the like; also
+        names of distance, point-on-line and point-on-plane loops to lengths that are added to theirs.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class DrivenRobot:
 
     @property
     def names(self) -> list[str]:
-        """What is prescribed: freedoms of joints, then constraints of loops."""
+        """Names of what is prescribed: freedoms of joints, then constraints of loops."""
         return list(self._prescribed.names)
 
     def __repr__(self) -> str:
@@ -107,16 +107,16 @@ class DrivenRobot:
         Parameters
         ----------
         t : array_like
-            When, one moment or as many as there are guesses.
+            Times: one, or as many as there are guesses.
         q_guess : array_like, shape (..., nq), optional
-            A configuration beside the one that is wanted: it says which branch of a mechanism is meant, and where
-            joints are that nothing is said about.  By default some closed one, or the neutral one of a tree.
+            A configuration near the desired one, which selects the branch of a mechanism and the positions of joints
+            that are not prescribed.  By default an assembled configuration, or the neutral one of a tree.
 
         Returns
         -------
         q (..., nq), v (..., nv)
-            Of all velocities that fit what is prescribed that of least kinetic energy.  So a rod between two balls,
-            whose spin nothing tells, does not turn about its own axis; for another spin see
+            Of all velocities that fit the prescribed motion, the one of least kinetic energy.  A rod between two ball
+            joints, whose spin is not prescribed, therefore does not turn about its own axis; for another spin see
             :meth:`kinetree.Mechanism.velocities`.
         """
         robot, moments = self.robot, as_array(t, (), "t")
@@ -144,7 +144,7 @@ class DrivenRobot:
         return near, rate
 
     def refuse_contradictions(self, t: float, q: Array) -> None:
-        """Refuse drives that determine one another, before a start that cannot fit them all is blamed."""
+        """Refuse drives that determine one another, before blaming a start that cannot satisfy them all."""
         known = q.reshape(-1, q.shape[-1])
         known = known[np.isfinite(known).all(axis=-1)]
         if len(known):
@@ -180,11 +180,11 @@ class DrivenRobot:
         Parameters
         ----------
         t : array_like
-            When, one moment or as many as there are states.
+            Times: one, or as many as there are states.
         q, v : array_like, shapes (..., nq), (..., nv)
             States that fit; see :meth:`state`.
         tau : array_like, shape (..., nv), optional
-            Forces that act beside those; none by default.
+            Other joint forces; none by default.
         wrenches
             As for any robot.
         """

@@ -26,18 +26,18 @@ from ..prescribed import BoundMotion
 from .drift import Drift, Partitioned, Projection
 
 FOLLOWS = 1e-9
-"""Smaller shares of one drive in another are rounding."""
+"""Shares of one drive in another below this are rounding."""
 
 HELD_CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
 
 SURE = 1e-4
-"""Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
+"""Constraints weaker than this fraction of the strongest do not change velocities: see :func:`nearest_state`."""
 
 NEWTON_STEPS = 30
 
 POOR = 0.1
-"""A set of independent coordinates is changed where the others follow so much worse than when it was chosen."""
+"""A set of independent coordinates is replaced when its quality falls to this fraction of the initial one."""
 
 
 class Terms(NamedTuple):
@@ -54,10 +54,10 @@ class ByRank(NamedTuple):
 
     a: Array
     multipliers: Array
-    """Of all constraints that count."""
+    """Multipliers of all constraints that count."""
     k: Array
     power: Array
-    """Of what drives."""
+    """Power of the driving forces."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Holding:
     Parameters
     ----------
     prescribed : BoundMotion, optional
-        What follows time.
+        The prescribed motion.
     drift : Drift
-        What becomes of the errors of an integrator.
+        How errors of an integrator are corrected.
     spectral_radius : float, optional
-        Of the generalized-alpha method, where that holds them.
+        Spectral radius of the generalized-alpha method, if that maintains them.
     """
 
     prescribed: BoundMotion | None = None
@@ -90,7 +90,7 @@ class Holding:
 
     @property
     def name(self) -> str:
-        """Its name in records."""
+        """The name of this way in records."""
         return self.drift.name if self.spectral_radius is None else GENERALIZED_ALPHA
 
 
@@ -118,9 +118,9 @@ class Hold:
     q : ndarray, shape (..., nq)
         A closed configuration, at which constraints are chosen that imply all others.
     t : float, optional
-        When that is, for messages.
+        Time of that configuration, for messages.
     programs : dict, optional
-        Kept by those who run often.
+        Programs to reuse, kept by callers that run often.
     """
 
     def __init__(
@@ -131,12 +131,12 @@ class Hold:
         self.prescribed = holding.prescribed or BoundMotion(robot)
         self.programs = programs_of(robot, (), holding.content) if programs is None else programs
         self.choice: LoopChoice | None = None
-        """Constraints that imply all others, where they can be told beforehand."""
+        """Constraints that imply all others, if they can be determined in advance."""
         self.dependent: tuple[int, ...] = ()
-        """Freedoms that are solved for, where coordinates are partitioned."""
+        """Freedoms that are solved for, if coordinates are partitioned."""
         self.margin = 0.0
         self.switches = -1
-        """How often these were chosen anew."""
+        """How often the dependent freedoms were chosen again."""
         if self.is_usual:
             choice = choice_at(robot, q) if unrolls(robot) and robot.has_inertia else None
             self.choice = choice if choice is not None and choice.rows else None
@@ -186,7 +186,7 @@ class Hold:
         )
 
     def _clash(self, shares: Array, bound: Array, t: float | None) -> str:
-        """Return by how much drives contradict one another at a time, in words; empty if they agree."""
+        """Return in words by how much drives contradict each other at a time; empty if they agree."""
         if t is None or not len(bound):
             return ""
         rates = np.array(self.prescribed.at(t).velocities, dtype=float)
@@ -235,7 +235,7 @@ class Hold:
         )  # fmt: skip
 
     def by_rank(self, t: Any, q: Array, v: Array, tau: Array, loads: Any) -> ByRank:
-        """Return how the robot moves under joint forces and wrenches, even where the choice of constraints fails."""
+        """Return the robot's motion under joint forces and wrenches, even where the choice of constraints fails."""
         run = self.robot.evaluator.run
         force = tau - run("bias_force", wrenches=loads, q=q, v=v)
         terms = self.terms(t, q, v)
@@ -301,7 +301,7 @@ class Hold:
         Parameters
         ----------
         t : float or ndarray
-            One moment, or one of each state.
+            One time, or one for each state.
         """
         q, terms, left = self._met(t, q, v, lambda terms: np.linalg.pinv(terms.k, rcond=LEAST) @ terms.gaps[..., None])
         if left.any():
@@ -335,7 +335,7 @@ class Hold:
     # ------------------------------------------------------------------ partitioned coordinates
 
     def _mind_partition(self, t: float, q: Array, v: Array) -> None:
-        """Choose other independent coordinates where these hardly determine the rest any more."""
+        """Choose other independent coordinates if the current ones hardly determine the rest any more."""
         k = self.terms(t, self.robot.normalize(q), v).k.reshape(-1, *self._size_of_k)
         if self.dependent:
             here = np.linalg.svd(k[:, :, list(self.dependent)], compute_uv=False)[:, -1].min()
@@ -343,7 +343,7 @@ class Hold:
                 return
         from scipy.linalg import qr  # slow to import, and only this way of holding needs it
 
-        # of a batch one set serves all: the one that is best for the sum of squares
+        # one set serves a whole batch: the one that is best for the sum of squares
         order = qr(k.reshape(-1, k.shape[-1]), mode="r", pivoting=True)[1]
         self.dependent = tuple(sorted(int(j) for j in order[: k.shape[-2]]))
         self.margin = float(np.linalg.svd(k[:, :, list(self.dependent)], compute_uv=False)[:, -1].min())
@@ -394,17 +394,17 @@ class Hold:
 def nearest_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
     """Project a nearly closed state, as integrators and interpolation leave it; see :meth:`kinetree.Mechanism.project`.
 
-    Beside a change point the nearest configuration may belong to the other branch, whose velocities are other ones
-    altogether; and on the right one the weak constraint tells the velocity no better than rounding divided by the
-    square of its size.  The one that the state has is known as well as the state is, and it breaks the constraint by
-    its error times that size.
+    Near a change point the nearest configuration may belong to the other branch, whose velocities are entirely
+    different; and on the right branch the weak constraint determines the velocity only to rounding divided by the
+    square of its size.  The state's own velocity is known as accurately as the state, and violates the constraint only
+    by its error times that size.
     """
     closed = robot.close(q, limits=False)
     return closed, robot.nearest_velocity(closed, v, SURE)
 
 
 def _follow(k: Array, off: Array) -> Array:
-    """Return how dependent coordinates have to move, from (..., n, n) and (..., n), as columns."""
+    """Return the moves of the dependent coordinates, from (..., n, n) and (..., n), as columns."""
     try:
         return np.asarray(np.linalg.solve(k, off[..., None]))
     except np.linalg.LinAlgError:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
 
 ROUNDED = 8.0 * float(np.finfo(float).eps)
-"""Part of a time that its last digits are."""
+"""Fraction of a time below which differences are rounding."""
 
 STIFF_AFTER = 15
 """Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
 
 LARGEST_STEPS_LEFT = 50_000
-"""A stiff problem is refused to an explicit integrator if it would need more steps than this to the end."""
+"""An explicit integrator refuses a stiff problem if it would need more steps than this to the end."""
 
 
 class ScipyStepper(Stepper):
@@ -49,7 +49,7 @@ class ScipyStepper(Stepper):
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
         self.rates, self.rates_of_whole = equation.quick_rates, equation.rates_of_whole()
         self.holds = equation.hold is not None and equation.hold.drift.after_steps
-        """Whether a step ends elsewhere than the integrator says."""
+        """Whether a step may end at another state than the integrator's."""
         if self.holds and name in ("bdf", "sundials"):
             several = f"{name} remembers several steps, between which constraints cannot be corrected by "
             raise UnsupportedError(
@@ -61,25 +61,25 @@ class ScipyStepper(Stepper):
             "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
         }[name]  # fmt: skip
         self.explicit = name in ("rk45", "dop853")
-        if name == "dop853" and not equation.holds_itself:  # others multiply matrices, which rounds differently
+        if name == "dop853" and not equation.holds_itself:  # others round differently
             self.looks_at_all = True
         if name in ("radau", "bdf"):
             self.options["jac"] = self._jacobian
         self.longest = 0.0
-        """The step that an explicit formula would have taken last."""
+        """Length of the last step that an explicit formula would have taken."""
         self.stiffness = _Stiffness(6.1 if name == "dop853" else 3.25)
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
         """Continue from another state."""
-        if self.equation.holds_itself:  # which may not be where something prescribed has to be
+        if self.equation.holds_itself:  # which may violate a prescribed motion
             state = self._held(t, state)
         self.t = self.t_old = t
         self.state = state
         self._look_no_further(self.end)
         self.lengths = [x.shape[-1] for x in state]
         y = np.concatenate(state)
-        if not np.isfinite(self._rate(t, y)).all():  # SciPy would look for a first step for ever
+        if not np.isfinite(self._rate(t, y)).all():  # SciPy would search for a first step forever
             raise self.equation.lost_control_after(t, state, self.end) or Fault(
                 "the forces or accelerations are not finite", t, self._fastest()
             )
@@ -107,12 +107,12 @@ class ScipyStepper(Stepper):
     def _carry_on_implicitly(self, state: State, end: float) -> None:
         """Continue to another end with everything that an implicit formula remembers, unless the state has jumped.
 
-        CVODE begins anew: it would look at forces that have jumped at the end of its next step only.
+        CVODE starts again: otherwise it would notice forces that have jumped only at the end of its next step.
         """
         solver, y = self.solver, np.concatenate(state)
         jumped = any(
             not np.array_equal(a, b) for a, b in zip(state[1:], self._parts(solver.y)[1:], strict=True)
-        )  # the positions may have got their unit length
+        )  # quaternions may have been normalized
         self._look_no_further(end)
         rate = self._rate(self.t, y)
         if jumped or self.name == "sundials" or not np.isfinite(rate).all():
@@ -120,7 +120,7 @@ class ScipyStepper(Stepper):
             return
         self.end, self.state, self.t_old, self.dense = end, state, self.t, None
         solver.t_bound, solver.status = end, "running"
-        if hasattr(solver, "f"):  # Radau's, which is of before if forces have jumped here
+        if hasattr(solver, "f"):  # Radau's value is from before if forces have jumped here
             solver.f, solver.sol = rate, None
 
     def _look_no_further(self, end: float) -> None:
@@ -135,16 +135,16 @@ class ScipyStepper(Stepper):
             return np.concatenate(self.rates(min(t, self.last_look), *self._parts(y)), axis=-1)
 
     def _jacobian(self, t: float, y: Array) -> Array:
-        """Return how the rates change with the state, by differences.
+        """Return the derivatives of the rates with respect to the state, by differences.
 
-        SciPy's own differences take ten times larger steps after every look along a direction that
-        changes nothing (where a robot stands on a plane, say), until these overflow.
+        SciPy's own differences use ten times larger steps after every evaluation along a direction that changes nothing
+        (as for a robot that stands on a plane), until they overflow.
         """
         steps = 1.5e-8 * np.maximum(1.0, np.abs(y))
         moved = y + np.diag(steps)
         if self.equation.function is None:
             rates = self._rate(t, moved)
-        else:  # a user's function may know one state at a time only
+        else:  # a user's function may accept only one state at a time
             rates = np.stack([self._rate(t, row) for row in moved])
         return ((rates - self._rate(t, y)) / (np.diag(moved) - y)[:, None]).T
 
@@ -189,7 +189,7 @@ class ScipyStepper(Stepper):
 
     def _hold(self) -> None:
         """Correct constraints after a step."""
-        self.dense = self.solver.dense_output()  # made from what the step has left
+        self.dense = self.solver.dense_output()  # the interpolant is made from the data of the step
         self.state = self._held(self.t, self.state)
         self.solver.y = np.concatenate(self.state)
         self.solver.f = self._rate(self.t, self.solver.y)
@@ -210,7 +210,7 @@ class ScipyStepper(Stepper):
             with np.errstate(all="ignore"):
                 complaint: str | None = solver.step()
         except (ValueError, np.linalg.LinAlgError) as problem:
-            return str(problem)  # how implicit integrators meet numbers that are none
+            return str(problem)  # how implicit integrators react to NaN
         return complaint
 
     def _diagnosis(self, complaint: str | None) -> str:
@@ -232,7 +232,7 @@ class ScipyStepper(Stepper):
     def state_at(self, t: float) -> State:
         """Return the state at a time within the last step.
 
-        Its loops, open by the error of interpolation, are closed again.
+        Loops, which interpolation leaves slightly open, are closed again.
         """
         if self.dense is None:
             self.dense = self.solver.dense_output()

@@ -1,6 +1,6 @@
 """Adaptive integrators of mechanisms: loops are closed after every step, and change points are crossed.
 
-See :mod:`.change_points` for why an integrator alone cannot do the latter, and how the path across is found.
+:mod:`.change_points` explains why an integrator alone cannot cross them, and how the path across is found.
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from .adaptive import ScipyStepper
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over
 
 SHRUNK = 0.5
-"""Part of the usual step below which it is asked whether loops are the reason."""
+"""Fraction of the usual step below which loops are checked as the reason."""
 
 NEARLY_SINGULAR = 0.02
-"""Smallest singular value of K, as part of the largest, below which they can be."""
+"""Smallest singular value of K, relative to the largest, below which loops can be the reason."""
 
 LOST = 1e-6
-"""The same, below which rounding decides about velocities: it leaves them about 1e-16 divided by its square."""
+"""The same, below which rounding determines velocities: their error is about 1e-16 divided by its square."""
 
 CLEAR = 3e-4
-"""The same, down to which the way over is made of states: rounding leaves accelerations about 1e-16 by its cube."""
+"""The same, down to which states define the path across: errors of accelerations are about 1e-16 over its cube."""
 
 TOO_NEAR = 1e-4
-"""The same, below which even a motion that goes away from a change point is taken from before it."""
+"""The same, below which even a motion away from a change point is followed from before that point."""
 
 REMEMBERED = 40
-"""States from which the motion towards a change point can be followed anew, half a usual step apart at least."""
+"""States from which the motion toward a change point can be recomputed, at least half a usual step apart."""
 
 MORE_DIGITS = 1e-3
-"""Of tolerances: polynomials that are followed beyond their states multiply errors by about as much."""
+"""Factor on tolerances, since extrapolated polynomials multiply errors by about its inverse."""
 
 KNOWN = 1e-7
-"""What the way over may be off by in any case (rad, m, rad/s, m/s): ten times what it is usually known to at best."""
+"""Error of the path across that is always allowed (rad, m, rad/s, m/s): ten times the best usual accuracy."""
 
 SHORTEST = 5.0
-"""How far back states before a change point begin at least, in distances of the last one."""
+"""Least distance of the first state before a change point, in units of the last one's distance."""
 
 STEPS_FOLLOWED = 1000
-"""Steps after which the motion is not followed anew any longer: it has come to another change point."""
+"""Most steps when recomputing the motion: beyond that, it has reached another change point."""
 
 ELSEWHERE = 1e-5
-"""Motions that are farther apart than this, beside their errors, are two (rad, m)."""
+"""Motions that differ by more than this, apart from their errors, are different ones (rad, m)."""
 
 
 class LoopStepper(ScipyStepper):
-    """An adaptive integrator whose states stay on closed loops, also beyond change points."""
+    """An adaptive integrator whose loops stay closed, also across change points."""
 
     looks_at_all = True
 
@@ -61,7 +61,7 @@ class LoopStepper(ScipyStepper):
         self._forget(t, state)
 
     def carry_on(self, state: State, end: float) -> None:
-        """Continue to another end, without the earlier motion, which says nothing about forces that have jumped."""
+        """Continue to another end without the earlier motion, since forces may have jumped."""
         super().carry_on(state, end)
         self._forget(self.t, state)
 
@@ -89,11 +89,12 @@ class LoopStepper(ScipyStepper):
     def _mind_change_points(self, poor: bool) -> None:
         """If steps have shrunk because loops are about to lose a constraint, cross on the smooth path.
 
-        Also where a step has come so near by chance that rounding decides about accelerations, which may be ``poor``.
+        The same applies if a step has by chance come so close that rounding dominates accelerations, which are then
+        ``poor``.
         """
         step, y = self.t - self.t_old, self.solver.y.copy()
         self.usual_step = max(step, 0.9 * self.usual_step)
-        # steps that shrink to nothing must not push those out that are needed
+        # steps that shrink to nothing must not push out states that are needed
         if self.t - self.past[-1][0] >= SHRUNK * self.usual_step:
             self.past = [*self.past[1 - REMEMBERED :], (self.t, y)]
         shrunk = step < SHRUNK * self.usual_step
@@ -105,8 +106,8 @@ class LoopStepper(ScipyStepper):
         if left < self.tried:
             if self._go_over(y, left):
                 return
-            self.tried = 0.5 * left  # nearer to it the way over is shorter
-        if left < LOST < 0.01 * self.most_regular and self.t < self.end:  # and did not begin there
+            self.tried = 0.5 * left  # closer to the point, the path across is shorter
+        if left < LOST < 0.01 * self.most_regular and self.t < self.end:  # and the run did not begin there
             raise Fault(self._diagnosis(None), self.t, self._fastest())
 
     def _go_over(self, y: Array, left: float) -> bool:
@@ -114,8 +115,8 @@ class LoopStepper(ScipyStepper):
         falls = self._losing(y)
         ahead = left / falls if falls else np.inf
         if not np.isfinite(ahead) or (ahead > self.usual_step and left > CLEAR) or (ahead <= 0.0 and left > TOO_NEAR):
-            return False  # it is too far yet, or the motion goes away from it
-        # where something has begun to act just before, states that are not clear of the point are the only ones
+            return False  # the point is still too far away, or the motion leads away from it
+        # if a force has begun to act just before, only states close to the point are available
         sizes = [2.0 * TELLING] if self.tried_clear else [CLEAR, 2.0 * TELLING]
         wanted = np.maximum(sizes, left) / abs(falls)
         if 0.5 * self.options["max_step"] > wanted[-1]:
@@ -126,7 +127,7 @@ class LoopStepper(ScipyStepper):
     def _gone_over(self, change: float, nearest: float) -> bool:
         """Go to the other side of a change point, if states up to ``nearest`` before it determine the path."""
         enough = [t for t, _ in self.past if change - t >= SHORTEST * nearest]
-        # a long step may have passed another change point, which is not to be met again
+        # a long step may have passed another change point, which must not be crossed again
         return any(
             self._gone_from(since, change, nearest) for since in sorted({enough[0], enough[-1]} if enough else ())
         )
@@ -146,8 +147,8 @@ class LoopStepper(ScipyStepper):
         state = self._held(t, self._unit(path(np.array(t))))
         there = np.concatenate(state)
         if not agree(path, t, change - last, self._rate(t, there), way.error, self._regularity(there)):
-            return False  # something has begun to act on the way
-        # the last step may have got on another branch already
+            return False  # a force has begun to act on the way
+        # the last step may already be on another branch
         before, switch = self.dense, max(self.t_old, last)
         self.dense = lambda times: np.where(times <= switch, before(times), path(times).T) if before else path(times).T
         self.t, self.state, self.past = t, state, [(t, there)]
@@ -158,7 +159,7 @@ class LoopStepper(ScipyStepper):
         return True
 
     def _same_motion(self, path: Path) -> bool:
-        """Return whether a path passes the current state; not if it was found on another branch of the motion."""
+        """Return whether a path passes through the current state, rather than lying on another branch of the motion."""
         q, _, _ = self._parts(path(np.array(self.t)))
         off = np.abs(q - self._parts(self.solver.y)[0])
         return bool(np.all(off <= 1e3 * (self.options["atol"] + self.options["rtol"] * np.abs(q)) + ELSEWHERE))
@@ -166,8 +167,8 @@ class LoopStepper(ScipyStepper):
     def _losing(self, y: Array) -> float:
         """Return how fast the loops approach the loss of a constraint: the rate of decrease of :meth:`_regularity`.
 
-        The least singular value of K has a sign if it is measured along directions that stay: it is smooth where it
-        vanishes, and its absolute value is not.
+        Measured along fixed directions, the least singular value of K has a sign: it is smooth where it vanishes,
+        unlike its absolute value.
         """
         robot: Any = self.equation.robot
         q, v, _ = self._unit(y)
@@ -178,7 +179,7 @@ class LoopStepper(ScipyStepper):
         return float((behind - ahead) / (2.0 * apart * sizes[0]))
 
     def _anew(self, times: Array) -> list[tuple[float, Array]]:
-        """Return the motion at some times up to now, integrated again with more digits."""
+        """Return the motion at some times up to now, integrated again with tighter tolerances."""
         if not len(times):
             return []
         t, y = next((t, y) for t, y in reversed(self.past) if t <= times[0])

@@ -1,16 +1,16 @@
 """Crossing a change point of closed loops on the smooth path of the motion.
 
-At a change point (for instance of a stretched parallelogram) loops lose a constraint.  No joints are independent there,
-whichever are chosen: all minors of K vanish with its rank.  Near it velocities are known only to rounding divided
-by the square of the distance, accelerations by its cube, and they change without bound at states that are not closed,
-where an implicit integrator evaluates them: its steps shrink to nothing.  The motion itself passes smoothly, on the
-branch of its velocity; so a polynomial follows it from one side to the other, and its loops are closed there.
+At a change point (for instance of a stretched parallelogram) loops lose a constraint.  No choice of joints is
+independent there: all minors of K vanish with its rank.  Near it velocities are known only to rounding divided by the
+square of the distance, accelerations by its cube, and they change without bound at states that are not closed, where an
+implicit integrator evaluates them: its steps shrink to nothing.  The motion itself passes smoothly, on the branch of
+its velocity; so a polynomial follows it from one side to the other, and its loops are closed there.
 
 A polynomial that is extrapolated beyond its states amplifies their errors, more so for higher degrees: one through
-nine states amplifies them about a thousand times.  Rounding must not decide whether the path is known.  So the states
-are computed again, with more digits than in the run, at distances from the point that grow from one to
-the next; there are more of them than coefficients; every fit has an error estimate, from its residuals and
-the next lower degree; and the best of all fits, from states near and far and of all degrees, is taken.
+nine states amplifies them about a thousand times.  Rounding must not decide whether the path is known.  The states are
+therefore computed again, with more digits than in the run, at distances from the point that grow from one to the next;
+there are more of them than coefficients; every fit has an error estimate, from its residuals and the next lower degree;
+and the best of all fits, from states near and far and of all degrees, is taken.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from numpy.polynomial import chebyshev
 from ...spatial.arrays import Array
 
 Path = Callable[[Array], Array]
-"""Times (...) to states (..., n)."""
+"""Maps times (...) to states (..., n)."""
 
 Past = Sequence[tuple[float, Array]]
 """Times and states, the latest last."""
 
 GROWTH = 1.15
-"""From one state's distance from the change point to the next one's."""
+"""Ratio of successive distances of states from the change point."""
 
 STATES = 26
 """How many states there are before the change point: the first is some thirty times as far away as the last."""
 
 FITTED = (12, 16, 20)
-"""How many of them in a row a polynomial is made of."""
+"""How many of them, in a row, a polynomial is fitted to."""
 
 DEGREES = range(2, 10)
 """Degrees of the polynomials."""
 
 SPREAD = 3.0
-"""Standard deviations of what noise does to a fit that count as its error."""
+"""Number of standard deviations of a fit, due to noise, that count as its error."""
 
 FARTHER = (1.0, 1.5, 2.0, 3.0)
-"""Where the other side is looked for, in distances of the last state."""
+"""Where the other side is tried, in units of the last state's distance."""
 
 NEARER = (0.5, 0.25, 0.125, 0.0625)
-"""Where it is looked for if forces have begun to act there."""
+"""Where it is tried if forces have begun to act there."""
 
 BEHIND = 0.6
-"""Part of the last state's distance from losing a constraint that the other side has at least."""
+"""Least margin from losing a constraint on the other side, as a fraction of the last state's."""
 
 AGREEING = 1e-4
-"""Part of the largest rate by which those of the path and those that forces cause may differ on the other side."""
+"""Largest difference of the path's rates and those caused by forces on the other side, relative to the largest rate."""
 
 ROUNDING = 1e-17
-"""What rounding may change rates by beside a change point, as part of them, times the cube of the distance from it."""
+"""Relative rounding error of rates near a change point, times the cube of the distance from it."""
 
 
 TELLING = 5e-5
-"""How far from losing a constraint the other side is at least: nearer rates do not tell what has begun to act."""
+"""Least margin from losing a constraint on the other side: closer, rates do not show which forces have begun to act."""
 
 
 class Fit(NamedTuple):
@@ -69,10 +69,10 @@ class Fit(NamedTuple):
 
     path: Path
     noise: Callable[[float], Array]
-    """By how much noise of the states can move it, at a time."""
+    """The error of the fit at a time due to noise of the states."""
 
     off: Array | float = 0.0
-    """By how much it misses later states: what begins to act between must not be left out."""
+    """The error at later states, so that forces that begin to act in between are not overlooked."""
 
 
 class Way(NamedTuple):
@@ -81,30 +81,30 @@ class Way(NamedTuple):
     end: float
     path: Path
     error: Array
-    """By how much its end may be off."""
+    """The error of its end."""
 
 
 def times_before(change: float, nearest: float, since: float) -> Array:
     """Return the times of the states from which the path across a change point is made.
 
-    After ``since``, ``nearest`` before it at last.
+    They begin after ``since`` and end ``nearest`` before the change point.
 
-    As many where the motion has begun just before: then they are closer together.
+    There are as many of them if the motion has begun just before; they are then closer together.
     """
     farthest = min(nearest * GROWTH ** (STATES - 1), change - since)
     if farthest <= nearest:
         return np.zeros(0)
-    return np.maximum(change - np.geomspace(farthest, nearest, STATES), since)  # and not a bit before
+    return np.maximum(change - np.geomspace(farthest, nearest, STATES), since)  # and not any earlier
 
 
 def smooth_path(past: Past, degree: int) -> Fit:
     """Return the polynomial of a degree that best fits some states."""
     times, states = np.array([t for t, _ in past]), np.array([y for _, y in past])
-    # times between -1 and 1, where Chebyshev's polynomials are well told apart
+    # times between -1 and 1, where Chebyshev polynomials are well conditioned
     middle, half = 0.5 * (times[0] + times[-1]), 0.5 * (times[-1] - times[0])
     base = chebyshev.chebvander((times - middle) / half, degree)
     inverse = np.linalg.pinv(base)
-    # from the last state on, whose digits need not go through the fit
+    # relative to the last state, whose digits need not go through the fit
     origin = states[-1]
     coefficients = inverse @ (states - origin)
     left = states - origin - base @ coefficients
@@ -131,13 +131,13 @@ def ways_over(
     past : sequence of (float, ndarray)
         States at the times of :func:`times_before`.
     change : float
-        When loops lose a constraint, about.
+        Approximate time at which loops lose a constraint.
     end : float
-        Of the run.
+        End of the run.
     regularity : callable
-        Of a state: how far from losing a constraint its loops are.
+        Returns, for a state, the margin of its loops from losing a constraint.
     allowed : callable
-        Of a state: by how much it may be off.
+        Returns, for a state, the error that it may have.
     """
     if len(past) < STATES:
         return
@@ -159,7 +159,7 @@ def ways_over(
             break
     else:
         return
-    for far in NEARER:  # before something begins to act there
+    for far in NEARER:  # before a force begins to act there
         found, there = way(far)
         if found.end < end and there > TELLING:
             yield found
@@ -184,7 +184,7 @@ def _missing(fit: Fit, later: Past) -> Fit:
 def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]) -> Way:
     """Return the fit with the smallest error at a time.
 
-    The next lower degree tells of truncation, what is left over of noise.
+    The next lower degree estimates the truncation error, the residual estimates the noise.
     """
     best, least = Way(t, fits[0][0].path, np.array(np.inf)), np.inf
     for row in fits:
@@ -198,21 +198,21 @@ def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]
 
 
 def agree(path: Path, t: float, apart: float, rates: Array, error: Array, regularity: float) -> bool:
-    """Return whether a path moves at its end as the forces there require; not if some have begun to act on the way.
+    """Return whether a path's rates at its end agree with the forces there; not if some began to act on the way.
 
     Parameters
     ----------
     path : callable
     t : float
-        Its end.
+        End of the path.
     apart : float
-        How far from the change point: a path that is off has slopes that are off by as much in this time.
+        Distance from the change point: the error of the path divided by this time is an error of its slopes.
     rates : ndarray
-        What the forces cause.
+        The rates that the forces cause.
     error : ndarray
-        By how much the path may be off.
+        The error of the path.
     regularity : float
-        How far from losing a constraint the loops are.
+        Margin of the loops from losing a constraint.
     """
     ahead, behind = path(np.array([t + 0.1 * apart, t - 0.1 * apart]))
     slope = (ahead - behind) / (0.2 * apart)

@@ -22,16 +22,18 @@ from ...spatial import ZERO3, Motion, Scalar, Vec3
 Scalars = Sequence[Scalar]
 State = tuple[list[Scalar], list[Scalar], list[Scalar]]
 Rate = Callable[[Scalar, Scalars, Scalars, Scalars], tuple[list[Scalar], list[Scalar]]]
-"""(t, q, v, z) to (a, rate of z)."""
+"""Maps (t, q, v, z) to (a, rate of z)."""
 
 Step = Callable[[Model, Rate, Scalar, Scalars, Scalars, Scalars, Scalar], State]
-"""(tree, rate, t, q, v, z, h) to the state at t + h."""
+"""Maps (tree, rate, t, q, v, z, h) to the state at t + h."""
 
 
 INSIDE = 1e-9
-"""Part of a step by which its ends are looked at from within: forces that jump where a step ends, as those that are
-held for so many steps do, are the ones of this step.  Rounding of times would decide otherwise, and formulas that look
-at the end of a step would take the forces of the next one, which leaves them with the first order."""
+"""Fraction of a step by which its ends are evaluated from inside.
+
+Forces that jump at the end of a step, such as those held for several steps, then belong to this step.  Otherwise
+rounding of times would decide, and formulas that evaluate the end of a step would use the forces of the next one, which
+reduces them to first order."""
 
 
 class Tableau(NamedTuple):
@@ -148,7 +150,7 @@ def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scala
 
 
 IMPLICIT = "implicit_euler"
-"""Symplectic Euler with accelerations that know where springs, dampers and servos will be after the step.
+"""Symplectic Euler with accelerations that take springs, dampers and servos at the end of the step.
 
 See :mod:`kinetree.simulation.implicit_accelerations`.
 """
@@ -160,7 +162,7 @@ FIXED: dict[str, Step] = {
     "rk4": runge_kutta(RK4),
     "dopri5": runge_kutta(DORMAND_PRINCE),
 }
-"""Integrators with a fixed step that ask for accelerations, by name."""
+"""Integrators with a fixed step that use accelerations, by name."""
 
 ADAPTIVE = ("rk45", "dop853", "radau", "bdf", "sundials")
 """Integrators that choose their step: two explicit ones, and three implicit ones for stiff problems."""

@@ -7,8 +7,8 @@ With the joints' group (Arnold and Bruls 2007, Bruls and Cardona 2010), one step
     M(q+) v'+ + h(q+, v+) = tau + K^T lambda,    gap(q+) = s(t+),
 
 solved for v'+ and lambda by Newton's method; a is not an acceleration but follows one.  Constraints on velocities
-take the place of their gaps.  The coefficients are Chung and Hulbert's (1993), by the spectral radius for
-oscillations that are faster than steps can follow: 1 keeps them, 0 removes them immediately.
+take the place of their gaps.  The coefficients are Chung and Hulbert's (1993), given by the spectral radius for
+oscillations that are too fast for the steps: 1 keeps them, 0 removes them immediately.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .stepper import FixedStepper
 MOST_ROUNDS = 25
 
 ALPHA_SETTLED = 1e-10
-"""Changes of accelerations and forces below this part of them are the last."""
+"""Iterations end when accelerations and forces change by less than this fraction."""
 
 ASIDE = 1e-7
-"""How far configurations are moved to see how residuals change, in radians and meters."""
+"""Displacement for derivatives of residuals, in radians and meters."""
 
 SHORT = 1e-2
-"""Part of the usual step below which a step is a Taylor polynomial.
+"""Fraction of the usual step below which a step is a Taylor polynomial.
 
-Gaps are divided by its square, which leaves no digits of a very short one; what a polynomial of second order is off by
-at this length is a millionth of the error of a whole step.
+Gaps are divided by the square of the step, which leaves no correct digits for a very short one.  At this length, the
+error of a second-order polynomial is a millionth of that of a whole step.
 """
 
 
@@ -65,10 +65,10 @@ def coefficients(spectral_radius: float) -> Coefficients:
 
 
 class Memory(NamedTuple):
-    """What a step passes on to the next one in addition to the state."""
+    """The quantities that a step passes on to the next one in addition to the state."""
 
     a: Array
-    """The coefficients of the method."""
+    """The method's a, which follows the accelerations."""
     rate: Array
     """Accelerations."""
     forces: Array
@@ -82,9 +82,9 @@ class AlphaSteps:
     Parameters
     ----------
     equation : Equation
-        Of a run.
+        The equation of a run.
     step : float
-        How long steps usually are.
+        Usual length of a step.
     """
 
     def __init__(self, equation: Equation, step: float) -> None:
@@ -135,7 +135,7 @@ class AlphaSteps:
     # ------------------------------------------------------------------ one step
 
     def begin(self, t: float, state: State) -> Memory:
-        """Return what the first step needs: consistent accelerations."""
+        """Return the memory that the first step needs: consistent accelerations."""
         _, a, z_rate = self.equation.rates(t, *state)
         n = len(self.of_velocity)
         return Memory(a, a, np.zeros((*a.shape[:-1], n)), z_rate)
@@ -184,7 +184,7 @@ class AlphaSteps:
     def _inverse(
         self, t: float, at: Callable[[Array], tuple[State, Array]], unknown: Array, left: Array, h: float, share: float
     ) -> Array:
-        """Return the inverse of the residuals' derivatives by the unknowns, all evaluated at once."""
+        """Return the inverse of the residuals' derivatives with respect to the unknowns, all evaluated at once."""
         c, nv, n = self.coefficients, self.equation.tree.nv, unknown.shape[-1]
         aside = np.ones(n)
         aside[:nv] = ASIDE / (h * h * c.beta * share)

@@ -1,7 +1,7 @@
 """The joints of a tree grouped by kind, for integrators that are not machine code.
 
-A step of an integrator is the same for all joints of a kind, so it need not be taken joint
-by joint: here one joint stands for all of its kind, and its scalars are arrays over them.
+A step of an integrator is the same for all joints of a kind, so it need not be taken joint by joint: here one joint
+represents all of its kind, and its scalars are arrays over them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ByKind:
     Attributes
     ----------
     tree : Model
-        What integrators get: joints without a tree around them.
+        The model given to integrators: joints without a tree.
     """
 
     def __init__(self, tree: Model) -> None:

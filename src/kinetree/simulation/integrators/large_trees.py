@@ -21,7 +21,7 @@ Scalars = Sequence[Scalar]
 
 
 class LargeTreeDynamics:
-    """What a variational step needs to know about a large tree; scalars are arrays (..., joints of a kind).
+    """The dynamics of a large tree for variational steps; scalars are arrays (..., joints of a kind).
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class LargeTreeDynamics:
         The tree itself.
     threads : int
     cpu : str
-        What machine code is made for; the usual processor if empty.
+        Processor that machine code is made for; the usual one if empty.
     """
 
     def __init__(self, kinds: ByKind, whole: Model, threads: int, cpu: str = "") -> None:
@@ -66,7 +66,7 @@ class LargeTreeDynamics:
         batch = np.broadcast_shapes(*(np.shape(x)[:-1] for vector in (q, *rates) for x in vector))
         return [self.kinds.join_q(q, batch), *(self.kinds.join_v(v, batch) for v in rates)]
 
-    # ------------------------------------------------------------------ programs, made when first asked for
+    # ------------------------------------------------------------------ programs, made on first use
 
     @cached_property
     def _momenta(self) -> TreeProgram:

@@ -1,6 +1,7 @@
 """The interface of integrators for the run loop, step by step: ``step()``, then ``state_at(t)`` within it.
 
-This is what they have in common, and the one with a fixed step; :mod:`.adaptive` has those that choose their steps.
+This module has their common base and the integrator with a fixed step; :mod:`.adaptive` has those that choose their
+steps.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ from .fixed_step_methods import INSIDE
 from .steps_on_arrays import SAMPLES_AT_ONCE, NoConvergence
 
 LONGEST_LEAP = 10_000
-"""Steps in machine code between two looks at the keyboard."""
+"""The most steps in machine code between two checks of the keyboard."""
 
 STEPS_PER_CALL = 2_000_000
 """The same for all simulations of a batch together."""
 
 MOST_KEPT_AT_ONCE = 50_000_000
-"""Numbers of all simulations of a batch that one call of machine code keeps."""
+"""The most numbers, over all simulations of a batch, that one call of machine code keeps."""
 
 MOST_BETWEEN_SAMPLES = 20
-"""Steps between two samples of a batch up to which machine code keeps them: a call not used up loses as many."""
+"""The most steps between samples of a batch that machine code keeps: an unfinished call wastes as many."""
 
 FEWEST_SAMPLES = SAMPLES_AT_ONCE // 2
-"""Samples of a batch that are worth such a call."""
+"""The fewest samples of a batch that are worth such a call."""
 
 SAMPLES_OF_ONE = 1000
-"""States of one simulation that machine code keeps on the way: what Python does around a call is little beside it."""
+"""States of one simulation that machine code keeps in a call: enough to make the overhead of Python small."""
 
 NO_KINKS = np.zeros(0)
 
 SAME_TIME = 0.5 * INSIDE
-"""Part of a step within which a kink of forces is at its end, where formulas look at it from within."""
+"""Fraction of a step within which a kink of forces counts as at its end, where formulas evaluate it from inside."""
 
 ENDLESS = 1e10
-"""Velocities beyond this are no motion of a robot."""
+"""Velocities beyond this are not a robot's motion."""
 
 
 def is_motion(state: State) -> bool:
     """Return whether a robot can be in a state: whether it is finite."""
     q, v, _ = state
-    return bool(np.isfinite(q).all() and np.abs(v).max(initial=0.0) < ENDLESS)  # which NaN is not
+    return bool(np.isfinite(q).all() and np.abs(v).max(initial=0.0) < ENDLESS)  # which is False for NaN
 
 
 class Stepper:
@@ -59,9 +60,9 @@ class Stepper:
     state: State
     n_steps: int = 0
     interior: int = 0
-    """How many points within a step are cheap to look at, for events."""
+    """How many points within a step are cheap to evaluate, for events."""
     snap: float = 0.0
-    """Seconds within which a sample is at the end of a step."""
+    """Seconds within which a sample counts as at the end of a step."""
     near: float = 0.0
     """The same for states that machine code keeps."""
 
@@ -76,21 +77,21 @@ class Stepper:
     def leap_by_samples(
         self, wanted: np.ndarray | None, first: int, most: int = SAMPLES_OF_ONE
     ) -> tuple[list[float], State] | None:
-        """Take several steps, and return times and states of the samples up to there; None if it takes one at a time.
+        """Take several steps, and return times and states of the samples passed; None if it takes one at a time.
 
         Parameters
         ----------
         wanted : ndarray, optional
-            Times of samples; after every step if there are none.
+            Times of samples; if not given, there is a sample after every step.
         first : int
-            Number of the next of them.
+            Index of the next sample.
         most : int
-            Number of samples to return at most.
+            The most samples to return.
         """
         return None
 
     def take_back(self, steps: int, t: float, state: State) -> None:
-        """Undo the last of the steps that a leap by samples has taken, to go on from an earlier state."""
+        """Undo the last of the steps that a leap by samples has taken, to continue from an earlier state."""
         raise NotImplementedError
 
     def state_at(self, t: float) -> State:
@@ -98,7 +99,7 @@ class Stepper:
         raise NotImplementedError
 
     def states_at(self, times: list[float]) -> State:
-        """Return the same at several times, with an axis for these first."""
+        """Return the states at several times, along the first axis."""
         q, v, z = (np.stack(parts) for parts in zip(*map(self.state_at, times), strict=True))
         return q, v, z
 
@@ -140,11 +141,11 @@ def samples_ahead(
     wanted : ndarray
         Times of the next samples.
     start, h : float
-        When steps began, and how long they are.
+        Time of the first step, and length of the steps.
     done, most : int
-        Steps that are taken, and that may be taken by all samples together.
+        Number of steps taken, and the most that all samples together may take.
     most_between : int
-        Steps that may be taken between two of them.
+        The most steps between two samples.
     """
     steps = (wanted - start) / h
     numbers = np.round(steps)
@@ -157,23 +158,23 @@ def samples_ahead(
 
 
 class FixedStepper(Stepper):
-    """Steps of equal length; the last one ends where the run does.
+    """Steps of equal length; the last one ends at the end of the run.
 
-    States within a step are found by a shorter step from its beginning, so they are as exact as any.  A step in which
-    forces bend or jump is taken in parts that end there.  Of a batch, simulations that lose themselves leave the others
-    alone.
+    States within a step are found by a shorter step from its beginning, so they are as accurate as any other.  A step
+    in which forces have a kink or jump is taken in parts that end there.  Simulations of a batch that diverge do not
+    affect the others.
 
     Parameters
     ----------
     equation : Equation
     name : str
-        Of the integrator.
+        Name of the integrator.
     t, end : float
     state : State
-        Of one simulation or a batch.
+        State of one simulation or a batch.
     step : float
     kinks : ndarray
-        Times at which forces bend or jump.
+        Times at which forces have a kink or jump.
     acts_at_end : bool
         Whether something may change the state at the end, so that the step to it is taken alone.
     """
@@ -205,7 +206,7 @@ class FixedStepper(Stepper):
         self.count += 1
         self.n_steps += 1
         after = self.start + self.count * self.h
-        # a last step shorter than rounding of the time is no step
+        # a last step shorter than the rounding of the time is skipped
         self.t = self.end if after > self.end - 1e-9 * self.h else after
         short = after > self.end + 1e-9 * self.h
         self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
@@ -221,7 +222,7 @@ class FixedStepper(Stepper):
     def leap_by_samples(
         self, wanted: np.ndarray | None, first: int, most: int = SAMPLES_OF_ONE
     ) -> tuple[list[float], State] | None:
-        """Take as many whole steps as one call of machine code can keep the states of."""
+        """Take as many whole steps as one call of machine code can store states for."""
         at_once, between = (SAMPLES_AT_ONCE, MOST_BETWEEN_SAMPLES) if self.is_batch else (most, LONGEST_LEAP)
         numbers = self.count_in_batch * sum(x.shape[-1] for x in self.state) * at_once
         if self.careful or not self._in_machine_code or numbers > MOST_KEPT_AT_ONCE:
@@ -235,7 +236,7 @@ class FixedStepper(Stepper):
         if count < (FEWEST_SAMPLES if self.is_batch else 1):
             return None
         passed = self.equation.steps.sampled(self.name)(self.t, self.state, self.h, every, count)
-        if passed is None or not self._goes_on(passed):  # go through it step by step, to see where it is lost
+        if passed is None or not self._goes_on(passed):  # repeat it step by step, to find where it diverges
             self.careful = not self.is_batch
             return None
         self.count += count * every
@@ -267,7 +268,7 @@ class FixedStepper(Stepper):
         except (NoConvergence, ClosureError):
             state = self.state
             self.careful = True
-        if self.careful or not self._goes_on(state):  # go through it step by step, to see where it is lost
+        if self.careful or not self._goes_on(state):  # repeat it step by step, to find where it diverges
             self.careful = True
             self.step()
             return

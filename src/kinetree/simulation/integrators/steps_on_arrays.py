@@ -23,41 +23,40 @@ if TYPE_CHECKING:
     from ..equation import Equation
 
 ManySteps = Callable[[Any, State, float, int], State]
-"""(t, state, h, n) to the state n steps of h later; each state of a batch may have its own time."""
+"""Maps (t, state, h, n) to the state n steps of h later; each state of a batch may have its own time."""
 
 OneStep = Callable[[Any, State, float], State]
 """The same, one step of h later."""
 
 WatchedSteps = Callable[[Any, State, float, int, int], tuple[State, np.ndarray]]
-"""Many steps, so many times over, and a number per lane (and sample) that says how it went."""
+"""Many steps, repeated a number of times, and a number per lane (and sample) that measures success."""
 
 SampledSteps = Callable[[Any, State, float, int, int], State | None]
-"""(t, state, h, every, count) to the states (..., count, n) after every so many steps; None where that does not do."""
+"""Maps (t, state, h, every, count) to states (..., count, n) after every so many steps; None where that fails."""
 
 SAMPLES_AT_ONCE = 50
-"""States of a batch that machine code keeps on the way: twice as many, and the start, are the record by default."""
+"""States of a batch that machine code keeps on the way: the default record is twice as many, plus the start."""
 
 StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
-"""What a :class:`StepProgram` is made of: the step, the rates that it asks for, and how many numbers these are."""
+"""The parts of a :class:`StepProgram`: the step, the rates that it calls, and the number of these rates."""
 
 SETTLED = 1e-11
-"""A round that changes velocities by less than this part of them, and not by less than the last, only rounds."""
+"""A round that changes velocities by less than this fraction, and no less than the last round, is only rounding."""
 
 MEMORY = 5
-"""Earlier rounds that each one remembers where they can end early: the many ways to swing of a large tree, and what a
-fast fall does to a body that spins, are taken in one by one."""
+"""Earlier rounds that each round uses if rounds can end early: each captures one more mode of a large or fast tree."""
 
 PATIENCE = 50
-"""Rounds of solving a variational step where they can end early."""
+"""Most rounds of solving a variational step if rounds can end early."""
 
 NEARLY_SOLVED = 1e-2
-"""A last change of the mean velocity (rad/s, m/s, of all joints together) from which more rounds get to the end."""
+"""A last change of the mean velocity (rad/s, m/s, all joints together) below which more rounds will converge."""
 
 SHORT_MEMORY = 3
-"""The same where rounds are few and cannot end early."""
+"""The same as ``MEMORY`` if rounds are few and cannot end early."""
 
 FORESEEN = 1.0
-"""Part of the change of velocities by which a step that was hard to solve may differ from what begins it."""
+"""Allowed relative difference between a hard step's change of velocity and that of its initial accelerations."""
 
 
 class NoConvergence(ArithmeticError):
@@ -71,7 +70,7 @@ class NoConvergence(ArithmeticError):
 def _solved(state: State, change: np.ndarray) -> State:
     """Return a state whose step was solved.
 
-    Of a batch, the lanes where it was not become NaN and leave the others alone.
+    Unsolved lanes of a batch become NaN and do not affect the others.
     """
     lost = np.asarray(change > UNSOLVED)
     if not lost.any():
@@ -198,15 +197,15 @@ class Steps:
     def _closed_steps(self, integrator: str, choice: LoopChoice) -> ManySteps:
         """Return steps of a mechanism in machine code; lanes in which the choice of freedoms fails go another way.
 
-        All constraints are eliminated together there, whatever freedoms follow from others.  Where that fails, too,
-        the steps that need the rank are looked for by halves.
+        In those lanes all constraints are eliminated together, whichever freedoms depend on others.  If that fails as
+        well, the steps that need the rank are located by bisection.
         """
         run = self._run(integrator, choice)
 
         def advance(t: Any, state: State, h: float, n: int) -> State:
             new, served = run(t, state, h, n, 1)
             poor = np.asarray(served < 1.0)
-            if poor.ndim == 0 and np.isnan(new[0]).any():  # lost lanes of a batch stay lost, one state gets a reason
+            if poor.ndim == 0 and np.isnan(new[0]).any():  # diverged lanes stay so; one state gets a reason
                 poor = np.asarray(np.isfinite(state[0]).all())
             if not poor.any():
                 return new
@@ -236,7 +235,7 @@ class Steps:
     ) -> StepProgram:
         """Return the kernel of many steps itself, for callers that keep states and numbers in one array each.
 
-        Where constraints of a mechanism are chosen, a last state says how well that choice served.
+        If constraints of a mechanism are chosen, a last state is the quality of that choice.
         """
         laws = self._variational_laws() if integrator == VARIATIONAL else self.laws(integrator, choice)
         name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
@@ -248,8 +247,8 @@ class Steps:
     def laws(self, integrator: str, choice: LoopChoice | None) -> StepLaws:
         """Return a step of a formula that uses accelerations; a mechanism is closed again after it.
 
-        Implicit ones look ahead by the step.  The last state of a mechanism is how well the choice of constraints
-        served where it did least, zero where that did not close the loops.
+        Implicit formulas look ahead by the step.  The last state of a mechanism is the worst quality of the choice of
+        constraints, or zero if the loops did not close.
         """
         equation, formula, ahead = self.equation, FIXED[integrator], int(integrator == IMPLICIT)
         tree, nv, watched = equation.tree, equation.tree.nv, int(choice is not None)
@@ -273,7 +272,7 @@ class Steps:
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
             system, h = equation.with_numbers(p), question[-1] if ahead else None
             asked = question[0], *equation.parts(question[1:])
-            if equation.large:  # what loops are called with, and the rest
+            if equation.large:  # the arguments of the loops, and the rest
                 return [*asked[1], *asked[2], *system.all_forces(*asked)]
             if choice is None:
                 a, z_rate = system.rate(*asked, ahead=h)
@@ -287,7 +286,7 @@ class Steps:
     def _variational_laws(self) -> StepLaws:
         """Return a variational step, which improves its guesses iteratively.
 
-        Its last state is the worst that was left unsolved.
+        Its last state is the largest remaining change.
         """
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         lengths = [1, tree.nq, nv, nz, nv, nz, 1]
@@ -410,7 +409,7 @@ class Steps:
     def _variational_step_of_large(self) -> OneStep:
         """Return the same for a large tree.
 
-        Its own motion in loops of machine code, joints of a kind all at once.
+        Its own motion is computed in loops of machine code, all joints of a kind at once.
         """
         from .joints_by_kind import ByKind
         from .large_trees import LargeTreeDynamics
@@ -433,13 +432,13 @@ class Steps:
 
             with np.errstate(all="ignore"):
                 begin = kinds.split_q(state[0]), kinds.split_v(state[1]), _columns(state[2])
-                # far from the solution a long chain throws what is off about, so begin as near as is cheap
+                # far from the solution a long chain amplifies errors, so begin as close as is cheap
                 first = kinds.split_v(state[1] + 0.5 * h * self.equation.accelerations(t, *state)[0])
                 q, v, z, change = variational.advance(
                     dynamics, ask, t, *begin, h, PATIENCE, _enough(dynamics), MEMORY, first
                 )
             new = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
-            # many joints together round by more than a few
+            # many joints have a larger rounding error than a few
             return _solved(new, np.broadcast_to((change / (1.0 + dynamics.total([abs(x) for x in v])))[..., 0], batch))
 
         return step

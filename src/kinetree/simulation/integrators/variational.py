@@ -6,8 +6,8 @@ the mean velocity u = 2 x / h,
     Ld = h L(qm, u).
 
 Requiring that the sum of Ld is stationary (the discrete Euler-Lagrange equations, written
-with the momenta m0, m1 at the ends) gives, with a and b the momenta carried to the middle
-frame, g the slope of the Lagrangian along qm and F the forces,
+with the momenta m0, m1 at the ends) gives, with a and b the momenta transformed to the middle frame, g the slope of the
+Lagrangian along qm and F the forces,
 
     b - a = h (g + F),        2 M(qm) u = dexp_x^T b + dexp_-x^T a.
 
@@ -36,13 +36,13 @@ Scalars = Sequence[Scalar]
 NO_GRAVITY = (0.0, 0.0, 0.0)
 
 ROUNDS = 12
-"""Rounds of solving a step in machine code, where they cannot end early; each wins one digit or more."""
+"""Rounds of solving a step in machine code, where they cannot end early; each gains at least one digit."""
 
 UNSOLVED = 1e-8
 """A last change of the mean velocity beyond this (rad/s, m/s) means that a step was too large to be solved."""
 
 ALIKE = 1e-14
-"""Rounds whose squares differ by no more than this part are taken for the same."""
+"""Rounds whose squares differ by no more than this fraction count as equal."""
 
 TERMS = 9
 """Terms of the series of dexp: what is left out is below rounding for turns of 0.3 rad per step."""
@@ -58,14 +58,14 @@ class Guess(NamedTuple):
     """Better further states in the middle."""
 
     momentum: list[Scalar]
-    """At the end of the step."""
+    """Momentum at the end of the step."""
 
     z_end: list[Scalar]
     """Further states at the end of the step."""
 
 
 class StepDynamics(Protocol):
-    """What a step needs to know about a robot; lists of scalars in, lists of scalars out."""
+    """The dynamics that a step needs; lists of scalars in, lists of scalars out."""
 
     @property
     def tree(self) -> Model:
@@ -127,7 +127,7 @@ class Pushed(NamedTuple):
 
 
 Acts = Callable[[Scalar, Scalars, Scalars, Scalars], Pushed]
-"""(t, q, v, z) to what acts there."""
+"""Maps (t, q, v, z) to the forces there."""
 
 
 def acting(system: DynamicSystem, tau: Scalars | None = None) -> Acts:
@@ -168,7 +168,7 @@ def refine(
 
 
 Ask = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars, Scalars, Scalar], Guess]
-"""(t, q, m, z, u, zm, h) to a better guess: :func:`refine` in some form."""
+"""Maps (t, q, m, z, u, zm, h) to a better guess: :func:`refine` in some form."""
 
 
 def advance(
@@ -199,10 +199,10 @@ class Round(NamedTuple):
     """One round of solving a step, remembered for the next ones."""
 
     better: list[Scalar]
-    """The mean velocity it led to."""
+    """The mean velocity that it led to."""
 
     off: list[Scalar]
-    """By how much it changed it."""
+    """The change of the mean velocity."""
 
 
 def _mixed(dynamics: StepDynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
@@ -223,7 +223,7 @@ def _mixed(dynamics: StepDynamics, this: Round, earlier: Sequence[Round]) -> lis
 
 
 def _least(squares: list[list[Scalar]], rhs: list[Scalar]) -> list[Scalar]:
-    """Solve the normal equations, given below and on their diagonal; rounds without new information have no share."""
+    """Solve the normal equations, given on and below their diagonal; rounds without new information get no weight."""
     n = len(rhs)
     for i in range(n):
         squares[i][i] = squares[i][i] * (1.0 + (ALIKE if n > 1 else 0.0)) + 1e-300

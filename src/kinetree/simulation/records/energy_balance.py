@@ -10,14 +10,14 @@ import numpy as np
 from ...spatial.arrays import Array
 
 LATER = ("forces", "stored", "in_ground")
-"""Names that older records do not have, where nothing of the kind was kept."""
+"""Names that older records lack, since these energies were not kept."""
 
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding of the sum of five energies."""
 
 
 LARGEST_GAIN = 0.02
-"""Part of the energy that ground and robot exchanged which the ground may seem to have made."""
+"""Fraction of the energy exchanged with the ground that it may appear to have created."""
 
 
 class Gain(NamedTuple):
@@ -25,9 +25,9 @@ class Gain(NamedTuple):
 
     joules: float
     sample: int
-    """Where it is first seen."""
+    """Index of the first sample that shows it."""
     lane: tuple[int, ...]
-    """Of a batch, the worst one."""
+    """Index of the worst simulation of a batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class Energies:
     Attributes
     ----------
     kinetic, potential : ndarray
-        Of the robot; potential energy is that of gravity and of springs in joints.
+        Energies of the robot; potential energy is that of gravity and of springs in joints.
     actuators, friction, ground, forces : ndarray
         Work done on the robot since the beginning: by the actuators, by joint friction
-        (negative), by ground and stops, by forces.  NaN where something acted but its work
-        was not integrated (``works=False``, which is the default of batches): then the balance is not known.
+        (negative), by ground and stops, by forces.  NaN if something acted but its work was not integrated
+        (``works=False``, the default for batches); the balance is then unknown.
     stored : ndarray
-        Energy that is in the springs of forces now; part of the work that they have done, so not of the balance.
+        Energy currently stored in springs among the forces; it is part of their work, so it does not enter the balance.
     in_ground : ndarray
         The same in ground and stops.
     """
@@ -66,17 +66,17 @@ class Energies:
     def total(self) -> Array:
         """The sum that must stay constant: kinetic + potential - actuators - friction - ground - forces.
 
-        The sources write a sum (Shah appendix C.3), since they integrate what the robot gives away.
+        The sources write a sum (Shah appendix C.3), since they integrate the energy that the robot gives away.
         """
-        with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
+        with np.errstate(all="ignore"):  # infinity minus infinity is unknown: NaN
             return self.kinetic + self.potential - self.actuators - self.friction - self.ground - self.forces
 
     @property
     def ground_gain(self) -> Array:
         """The energy that ground and stops have given the robot beyond what was stored, since any earlier sample.
 
-        They give back what is stored and keep the rest, so it is not positive.  Where it is, energy came from nowhere:
-        from a surface that bends within a ball, or a step too long for the ground.
+        Ground and stops return only stored energy, so this should not be positive.  If it is, energy came from nowhere:
+        from a surface that curves within a ball, or from a step too long for the ground.
         """
         return self._gain(self.ground)
 
@@ -88,8 +88,8 @@ class Energies:
     def gained_from_ground(self) -> Gain | None:
         """Return the energy that ground created, if it is more than rounding and the integrator explain.
 
-        Works are integrated beside the motion, and not more exactly than it is: only what shows in the energy of the
-        robot as well counts.
+        Works are integrated along with the motion, and are no more accurate: only a gain that also shows in the energy
+        of the robot counts.
         """
         if not len(self.kinetic):
             return None
@@ -121,8 +121,8 @@ class Energies:
     def relative_error(self) -> float:
         """The largest error of the balance, relative to the largest energy that was exchanged or present.
 
-        NaN if the works are not known.  An error no larger than the rounding of the energies themselves, all
-        that a robot at rest has, counts as none.
+        NaN if the works are not known.  An error no larger than the rounding of the energies themselves, which is all
+        that a robot at rest has, counts as zero.
         """
         error, parts = _largest(self.error), list(self.as_dict().values())
         if error <= ROUNDING * max(_largest(x) for x in parts):

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from .record import Record
 
 SAMPLED = "sampled:"
-"""Before the names of what a sampled controller saw."""
+"""Prefix of the names of a sampled controller's data."""
 
 VERSION = 1
 
 UNKNOWN = "of unknown end"
-"""Status of a table whose description is not beside it."""
+"""Status of a table whose description file is missing."""
 
 
 def save(record: Record, given: str | os.PathLike[str]) -> None:
@@ -56,7 +56,7 @@ def save(record: Record, given: str | os.PathLike[str]) -> None:
 def description_of(path: Path) -> Path:
     """Return the path of the file next to a CSV table that holds everything but numbers: status, events, names, units.
 
-    In the table itself, other programs would stumble over it.
+    Other programs could not read the table if it contained this description.
     """
     return path.with_name(f"{path.name}.json")
 

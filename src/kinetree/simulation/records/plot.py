@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 Curves = list[tuple[str, Array]]
 
 WIDTH, HEIGHT = 9.0, 2.3
-"""Of a drawing, in inches; one with many names beside it is higher."""
+"""Size of a drawing, in inches; one with many names beside it is higher."""
 
 LOW, MOST_SEPARATE = 1.5, 80
-"""Height of a panel that one joint has for itself, and how many there may be."""
+"""Height of a panel for a single joint, and the most panels of this kind."""
 
 OF_ROBOT = ("energy", "reactions")
-"""Parts of a plot that belong to no joint."""
+"""Parts of a plot that do not belong to a joint."""
 
 NO_FORCE = 1e-9
-"""Share of the largest force below which there is none in a direction."""
+"""Fraction of the largest force below which a direction counts as free of force."""
 
 ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
-"""What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
+"""The suffix of a joint's name for one of several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
 def plot(
@@ -54,7 +54,7 @@ def plot(
     """Draw a record; see :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
-    if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
+    if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all to that file
         path, what = what, ()
     available = panels(record, _chosen(record, joints), desired, ShownUnits.read(units))
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
@@ -158,7 +158,7 @@ def _panels(record: Record, joints: set[str] | None, desired: Trajectory | None)
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }
-    # without a motor, or with one that does nothing at all, there is nothing to see
+    # nothing to show without motors, or if none of them acts
     acting = [(label, [(name, x) for name, x in curves if np.any(x)]) for label, curves in found["torques"]]
     found["torques"] = [(label, curves) for label, curves in acting if curves]
     return found
@@ -216,7 +216,7 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
         spots = _spots(record, contact.shape[1])
         least = NO_FORCE * np.nanmax(np.abs(contact), initial=0.0)
         acting = [i for i in (2, 0, 1) if np.nanmax(np.abs(contact[..., i]), initial=0.0) > least]
-        for i in acting or [2]:  # upwards is what one looks for; a direction in which nothing acts is left out
+        for i in acting or [2]:  # the vertical force matters most; a direction without forces is left out
             curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]
             made.append((f"contact force {'xyz'[i]} [N]", curves))
     if record.constraint_forces.size:

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from .tracking import TrackingErrors
 
 FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
-"""Arrays of a record beside time and energies."""
+"""Arrays of a record besides time and energies."""
 
 COMPLETE, FAILED = "complete", "failed"
-"""How a run ended: as was asked, or with an error."""
+"""How a run ended: as requested, or with an error."""
 
 DOUBTFUL = 0.01
 """An energy balance that is off by more is reported whenever a record is printed."""
 
 STOPS_GIVE_WAY = 0.05
-"""Share of a joint's range that may be passed without a word."""
+"""Fraction of a joint's range by which it may exceed a limit without being reported."""
 
 OUT_OF_RANGE = "out of range"
-"""How a line begins about joints that leave their ranges."""
+"""Beginning of a line about joints that leave their ranges."""
 
 NAMED = 4
-"""Joints that are named in a line; more are counted."""
+"""The most joints that are named in a line; the others are only counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,29 +55,29 @@ class Record(ExplainsArguments):
     Attributes
     ----------
     time : ndarray, shape (T,)
-        Also as ``t``, as measurements and trajectories call it.
+        Times of the samples; also available as ``t``, the name that measurements and trajectories use.
     q, v, a : ndarray, shapes (T, ..., nq), (T, ..., nv), (T, ..., nv)
     tau : ndarray, shape (T, ..., nv)
         Forces of the actuators.
     friction : ndarray, shape (T, ..., nv)
         Forces of joint friction, against the motion.
     contact_forces : ndarray, shape (T, ..., points, 3)
-        On the robot, along world axes; where they act is in ``info["contact_spots"]``.
+        Contact forces on the robot, along world axes; ``info["contact_spots"]`` says where they act.
     constraint_forces : ndarray, shape (T, ..., constraints)
-        That keep loops closed; their names are in ``info["constraint_names"]``.
+        Forces that keep loops closed; their names are in ``info["constraint_names"]``.
     z : ndarray, shape (T, ..., n)
         States of controller and force elements.
     energy : Energies
         See :class:`kinetree.simulation.records.energy_balance.Energies`.
     events : tuple of Occurrence
     robot : Robot or None
-        What was simulated; None for a loaded record unless it was given again.
+        The simulated robot; None for a loaded record unless it was given again.
     status : str
         ``"complete"``, ``"stopped by <event>"``, ``"interrupted"`` or ``"failed"``.
     info : dict
         Names, integrator, numbers of steps and of evaluations.
     sampled : Samples or None
-        What a sampled controller saw and commanded, at its own instants: see :class:`kinetree.control.Sampled`.
+        Measurements and commands of a sampled controller, at its own instants: see :class:`kinetree.control.Sampled`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Record(ExplainsArguments):
     def beyond_limits(self) -> dict[str, tuple[float, float]]:
         """Coordinates that leave their ranges: the farthest position and the limit that it passes.
 
-        Passing by a twentieth of the range does not count: stops give way.
+        Exceeding a limit by a twentieth of the range does not count, since stops are compliant.
         """
         if self.robot is None or not len(self):
             return {}
@@ -268,13 +268,13 @@ class Record(ExplainsArguments):
         """Return the record at other times, between its samples.
 
         Positions and velocities follow cubic polynomials that match the samples' rates (on the
-        manifold for quaternion joints); everything else is interpolated linearly.  Of a mechanism they are then brought
-        to where its loops are closed, unless these were let drift or a loop was driven by time.
+        manifold for quaternion joints); everything else is interpolated linearly.  For a mechanism, loops are then
+        closed again, unless they were allowed to drift or a loop was driven by time.
 
         Parameters
         ----------
         t : float or array_like
-            Within the record.
+            Times within the record.
         """
         times = np.atleast_1d(np.asarray(t, dtype=float))
         if times.ndim > 1:
@@ -294,7 +294,7 @@ class Record(ExplainsArguments):
             weight = s.reshape(-1, *(1,) * (x.ndim - 1))
             return (1 - weight) * x[k] + weight * x[k + 1]
 
-        with np.errstate(all="ignore"):  # what was lost, or beyond all numbers, stays so
+        with np.errstate(all="ignore"):  # NaN and infinity stay so
             arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
             arrays["q"], arrays["v"] = self._between(k, h, s)
             energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
@@ -357,19 +357,19 @@ class Record(ExplainsArguments):
         ----------
         what : str or tuple of str
             Some of ``"motion"``, ``"errors"``, ``"velocities"``, ``"torques"``, ``"energy"``, ``"reactions"``; by
-            default all that there is something to show of.  A name with an ending, ``"run.png"``, is where to save
-            all of it.
+            default everything that the record contains.  A name with an extension, ``"run.png"``, is the file to which
+            all of it is saved.
         path : path, optional
             Where to save the picture.
         joints : str or sequence of str, optional
-            Draw these joints only, by name; energy and reactions are of the whole robot.
+            Draw only these joints, by name; energy and reactions are those of the whole robot.
         desired : Trajectory, optional
-            The motion that was to be followed, for the errors.
+            The desired motion, for the errors.
         separate : bool
-            One panel for each joint, with a scale of its own: torques of a wrist beside those of a shoulder are a flat
-            line.
+            Whether each joint gets its own panel and scale: on a common one, torques of a wrist look flat beside those
+            of a shoulder.
         units : str or sequence of str, optional
-            Other units than SI to draw in: ``"deg mm rpm"``.
+            Units to draw in instead of SI: ``"deg mm rpm"``.
 
         Returns
         -------
@@ -391,7 +391,7 @@ class Record(ExplainsArguments):
         Parameters
         ----------
         desired : Trajectory
-            As the controller was given it, of the driven joints or of all.
+            The trajectory as given to the controller, of the driven joints or of all.
 
         Examples
         --------
@@ -420,9 +420,9 @@ class Record(ExplainsArguments):
         Parameters
         ----------
         path : path
-            Written by :meth:`save`.
+            A file written by :meth:`save`.
         robot : Robot, optional
-            What was simulated; :meth:`at` needs it.  One with other joints is refused.
+            The simulated robot, which :meth:`at` needs.  A robot with other joints is refused.
         """
         if robot is not None and not isinstance(robot, Robot):
             raise OptionError(f"robot must be a kinetree.Robot, not {type(robot).__name__}")
@@ -468,7 +468,7 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     robot : Robot
     record : Record
     by_name : bool
-        Whether joints must be called the same, too; otherwise as many coordinates are enough.
+        Whether names of joints must match as well; otherwise equal numbers of coordinates suffice.
     """
     count = record.q.shape[-1]
     own = [j.name for j in robot.model.joints if not j.mimic for _ in range(j.nq)]

@@ -1,4 +1,4 @@
-"""What a sampled controller measured and commanded, at its own instants."""
+"""Measurements and commands of a sampled controller, at its own instants."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ...spatial.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What a sampled controller measured and commanded, one row per sample, followed by the batch, if any.
+    """Measurements and commands of a sampled controller, one row per sample, followed by the batch, if any.
 
     Attributes
     ----------
     time : ndarray, shape (K,)
         The sample instants.
     q, v : ndarray, shapes (K, ..., nq), (K, ..., nv)
-        What was measured: with noise, counts of encoders, filters.
+        Measured state, after noise, encoder counts and filters.
     estimated_q, estimated_v : ndarray
-        What the law was asked with: the same, or what an observer makes of it.
+        State that the law was evaluated with: the measured one, or an observer's estimate.
     load : ndarray, shape (K, ..., nv or 0)
-        Forces from outside that a :class:`kinetree.control.MomentumObserver` tells of.
+        External forces estimated by a :class:`kinetree.control.MomentumObserver`.
     tau : ndarray, shape (K, ..., nv)
-        What was commanded, limited and rounded by the converter.
+        Commanded forces, limited and rounded by the converter.
     arrival : ndarray, shape (K,)
-        When that began to act.
+        Times at which the commanded forces began to act.
     """
 
     time: Array
@@ -60,7 +60,7 @@ class Samples:
 
     @staticmethod
     def checked(given: Mapping[str, Array], record: Mapping[str, Array]) -> Samples:
-        """Return samples read from a file; refuse those that do not fit one another, or the record around them."""
+        """Return samples read from a file; refuse those that do not fit one another, or the record."""
         names = [f.name for f in fields(Samples)]
         if sorted(given) != sorted(names):
             raise ValueError(f"samples are {', '.join(names)}, not {', '.join(map(str, given))}")
@@ -84,6 +84,6 @@ class Samples:
         return Samples(*(getattr(self, f.name)[where] for f in fields(self)))
 
     def lane(self, at: tuple[Any, ...]) -> Samples:
-        """Return those of one simulation of a batch."""
+        """Return the samples of one simulation of a batch."""
         whole = self.as_dict()
         return Samples(**{name: x if name in ("time", "arrival") else x[at] for name, x in whole.items()})

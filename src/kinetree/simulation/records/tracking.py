@@ -19,9 +19,9 @@ class TrackingErrors(NamedTuple):
     Attributes
     ----------
     names : list of str
-        The n freedoms that the desired motion is of, in the order of v.
+        The n freedoms of the desired motion, in the order of v.
     position, velocity : ndarray, shape (T, ..., n)
-        Between orientations the shortest rotation.
+        Errors of positions and velocities; for orientations, the shortest rotation.
     """
 
     names: list[str]

@@ -15,13 +15,13 @@ from ..records.record import Record
 
 
 def is_uneven(elements: Sequence[Any]) -> bool:
-    """Return whether the distance to some ground is found iteratively, so that its work should be watched."""
+    """Return whether the distance to some ground is found iteratively, so that its work should be checked."""
     return any(isinstance(e, Ground) and not isinstance(e.surface, (Plane, Ball)) for e in elements)
 
 
 def warn_of_gain(record: Record, ground: Sequence[ActingElement]) -> None:
     """Warn if ground and stops have done more work than was stored in them."""
-    # others may move by themselves, and drive the robot
+    # other ground may move by itself, and drive the robot
     words = record.ground_gained if ground and all(e.GIVES_BACK for e in ground) else None
     if words is None:
         return

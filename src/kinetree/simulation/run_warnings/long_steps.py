@@ -32,29 +32,29 @@ LIMITS = {
     "euler": (2.0, 2.0), "semi_implicit_euler": (2.0, 2.0), IMPLICIT: (2.0, 2.0), "rk4": (2.78, 2.82),
     "dopri5": (3.3, 1.0),
 }  # fmt: skip
-"""How far the step times damping over mass, and times the square root of stiffness over mass, may go."""
+"""Limits of step times damping over mass, and of step times the square root of stiffness over mass."""
 
 BESIDE = 0.01
-"""Spots that are higher than the lowest by no more than this (m) are taken to stand on the ground together."""
+"""Spots no more than this (m) above the lowest one are assumed to stand on the ground together."""
 
 STOP_DEPTH = 1e-3
-"""How far beyond a limit (rad or m) the stiffness of a stop is looked at."""
+"""How far beyond a limit (rad or m) the stiffness of a stop is evaluated."""
 
 LARGEST = 300
-"""Freedoms up to which effective masses are looked for."""
+"""The most freedoms for which effective masses are computed."""
 
 
 class Stiff(NamedTuple):
-    """Lines along which something stiff acts, and how stiff it is."""
+    """Lines along which something stiff acts, and its stiffness."""
 
     name: str
     slopes: Array
-    """How they change with each freedom, (lines, nv)."""
+    """Derivatives of the lines with respect to each freedom, (lines, nv)."""
     stiffness: Array
     damping: Array
-    """Of each line, (lines,)."""
+    """Damping of each line, (lines,)."""
     number: str
-    """What to make smaller: an option of the law."""
+    """The option of the law that should be smaller."""
     together: bool = True
     """Whether all lines act at once; else one of them at a time."""
 
@@ -64,18 +64,18 @@ def warn_of_long_steps(
 ) -> bool:
     """Warn of a step that is too long for the ground or the stops that a robot starts near; return whether it is.
 
-    Where an implicit step does not know what acts, this holds for everything that says how stiff it is.
+    If an implicit step does not include the elements, this applies to everything whose stiffness is known.
 
     Parameters
     ----------
     robot : Robot
     elements : sequence of force elements
     q : ndarray, shape (..., nq)
-        Where it starts; of a batch the first state that is one.
+        The start; in a batch, the first state that is valid counts.
     integrator : str
     step : float or None
     knows : bool
-        Whether an implicit step knows what acts here.
+        Whether an implicit step includes the forces that act here.
     """
     if step is None or integrator not in LIMITS or (integrator == IMPLICIT and knows) or robot.nv > LARGEST:
         return False
@@ -187,7 +187,7 @@ def _of_stops(robot: Robot, stops: JointStops, q: Array) -> Stiff | None:
 
 
 def _rows(robot: Robot, q: Sequence[Any], lines: Sequence[Any]) -> Array:
-    """Return how lines change with each freedom, (lines, nv)."""
+    """Return derivatives of lines with respect to each freedom, (lines, nv)."""
     found = slopes_of(robot.model, poses(robot.model, q), lines)
     return np.stack([pack([slope.get(k, 0.0) for k in range(robot.nv)], ()) for slope in found])
 

@@ -20,14 +20,14 @@ DEEPEST_FALL = 1.0
 """How far (m) a robot may fall before that is reported."""
 
 STRAIGHT = 1e-6
-"""Part by which a fall may be other than straight along gravity."""
+"""Relative deviation of a fall from the direction of gravity that is still straight."""
 
 
 def can_fall(robot: Robot, q: Array) -> bool:
     """Return whether only ground could hold a robot that is meant to stand: one with motors, or collision shapes.
 
-    Whether joints without motors let all that has mass move straight along gravity.  Plain bodies are thrown and let
-    fall on purpose.
+    It can fall if joints without motors let everything with mass move straight along gravity.  Plain bodies do not
+    count: they are thrown or dropped on purpose.
     """
     tree: Model = robot.model
     down = np.array(tree.gravity)
@@ -38,7 +38,7 @@ def can_fall(robot: Robot, q: Array) -> bool:
     if any(BASE in (loop.predecessor, loop.successor) for loop in tree.loops):
         return False
     body = tree.roots[0]
-    while not tree.bodies[body].mass and len(tree.children[body]) == 1:  # slides one after the other, as MJCF has them
+    while not tree.bodies[body].mass and len(tree.children[body]) == 1:  # consecutive slides, as in MJCF files
         body = tree.children[body][0]
     free = [k for i in tree.support(body) if not tree.joints[i].actuated for k in _places(tree, i)]
     if not free:

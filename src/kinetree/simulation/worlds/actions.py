@@ -18,22 +18,22 @@ class Actions:
     Parameters
     ----------
     numbers : ndarray (batch, n)
-        Numbers of the worlds, among which are the command that has arrived, and what tells when it did.
+        Numbers of the worlds, including the command that has arrived and the time of its arrival.
     at : mapping of str to slice
-        Where among these: of ``command``, ``before``, ``given_at`` and ``delay``.
+        Slices of ``command``, ``before``, ``given_at`` and ``delay`` among these.
     period : float
         Seconds between two actions.
     is_late : bool
-        Whether any world may have a delay; else all actions arrive at once, and nothing needs to be remembered.
+        Whether any world may have a delay; otherwise all actions arrive at once, and none has to be stored.
 
     Attributes
     ----------
     given : ndarray (batch, motors)
         The last actions.
     previous : ndarray (batch, motors)
-        Those before.
+        The actions before the last.
     late : ndarray of int (batch,)
-        Whole periods of the delay: these are waited for here, the rest within a step.
+        Whole periods of the delay, which are handled here; the rest is handled within a step.
     """
 
     def __init__(self, numbers: Array, at: Mapping[str, slice], period: float, is_late: bool) -> None:
@@ -51,7 +51,7 @@ class Actions:
         self.previous = np.zeros_like(self.given)
 
     def before_draws(self, lanes: Array) -> None:
-        """Restore the model's delay, so that draws can replace it."""
+        """Restore the model's delay, so that random draws can replace it."""
         if self.is_late:
             self._rest[lanes] = self._of_model[lanes]
 
@@ -62,7 +62,7 @@ class Actions:
         ----------
         lanes : ndarray of int (n,)
         resting : ndarray (n, motors)
-            The command that asks for nothing: what motors have until the first action arrives.
+            The neutral command, which motors have until the first action arrives.
         """
         self._given_at[lanes] = 0.0
         for numbers in (self._command, self._before, self.previous):
@@ -93,7 +93,7 @@ class Actions:
 
 
 def commanded(action: Any) -> Commanded:
-    """Return the law of motors under actions of a kind; servos need gains."""
+    """Return the law of motors for this kind of action; servos need gains."""
     if action in ("position", "velocity"):
         gain = "kp=40.0, kd=1.0" if action == "position" else "kd=1.0"
         raise OptionError(f"a servo needs gains: action=kinetree.control.Commanded({action!r}, {gain}), not {action!r}")

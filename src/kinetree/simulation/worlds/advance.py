@@ -20,7 +20,7 @@ class Advance:
     Parameters
     ----------
     equation : Equation
-        Prepared, for a mechanism.
+        The equation of motion; prepared, for a mechanism.
     integrator : str
     step : float
         Seconds of one step of the integrator.
@@ -33,7 +33,7 @@ class Advance:
     Attributes
     ----------
     state : ndarray (batch, nq + nv + nz)
-        What every period writes to; always the same memory.
+        Current states, written in place by every period.
     time : ndarray (batch,)
         Seconds since each episode began.
     """
@@ -47,7 +47,7 @@ class Advance:
         tree, steps = equation.tree, equation.steps
         count = tree.nq + tree.nv + equation.system.nz
         self._closes_loops = equation.loops is not None
-        watched = int(self._closes_loops)  # how well the choice of constraints served
+        watched = int(self._closes_loops)  # quality of the choice of constraints
         self.state = aligned_zeros((batch, count), dtype)
         self._whole = np.zeros((batch, count + watched), dtype) if watched else self.state
         self._further = equation.system.initial_z()
@@ -89,22 +89,22 @@ class Advance:
                 self._whole[:, :-1], self._whole[:, -1] = self.state, np.inf
                 new = self._run(self._new)
             poor = new[:, -1] < 1.0
-            if poor.any():  # the choice of constraints does not serve there: another way, for those alone
+            if poor.any():  # the choice of constraints fails there: another way, for those lanes only
                 self._step_parts(poor)
                 new[poor, :-1] = self.state[poor]
             np.copyto(self.state, new[:, :-1])
         self._periods += 1.0
-        np.multiply(self._periods, self.period, out=self.time)  # not summed up
+        np.multiply(self._periods, self.period, out=self.time)  # not summed
         self._clock[:, 0] = self.time
 
     def _step_parts(self, lanes: Any) -> None:
-        """Take the steps of some worlds in the way of :func:`kinetree.simulate`."""
+        """Take the steps of some worlds as :func:`kinetree.simulate` does."""
         try:
             self.state[lanes] = self._stepped(lanes)
         except (ClosureError, SingularError, Fault):
             each = np.arange(len(self.state))[lanes]
             if len(each) == 1:
-                self.state[each] = np.nan  # lost, and no other with it
+                self.state[each] = np.nan  # this world is lost, the others are not
                 return
             for lane in each:
                 self._step_parts(slice(lane, lane + 1))

@@ -1,4 +1,4 @@
-"""Derivatives of a world's periods: of one, of the nodes of a plan, of rollouts; by named numbers."""
+"""Derivatives of a world's periods: of one, of the nodes of a plan, of rollouts; with respect to named numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .step_derivatives import StepDerivatives
 from .stepped import Stepped, Transition
 
 COMMANDS = ("command", "before", "given_at", "delay")
-"""Numbers of motors that actions set, and when these arrive: that is a whole step or another, and has no derivative."""
+"""Numbers of motors that actions set, with their times of arrival, which fall on whole steps and have no derivative."""
 
 
 def named_numbers(
@@ -34,11 +34,11 @@ def named_numbers(
     Parameters
     ----------
     system : DynamicSystem
-        Whose controller is that of the motors, or a sum that begins with it.
+        A system whose controller is that of the motors, or a sum that begins with it.
     slices : mapping from str to slice
-        Where the numbers of all parts are.
+        Slices of the numbers of all parts.
     pushes : bool
-        Whether the last of its forces are set from outside.
+        Whether the last of its forces are set from outside, as pushes are.
     """
     others = system.controller.parts[1:] if isinstance(system.controller, Sum) else ()
     motors = "0.0." if others else "0."
@@ -73,11 +73,11 @@ class WorldDerivatives:
         States and times of the worlds.
     actions : Actions
     numbers : ndarray (batch, n)
-        Those of the worlds.
+        Numbers of the worlds.
     places, at : mappings from str to slice
-        Where among these are those that have a name, and those of motors.
+        Slices of the named numbers, and of those of motors.
     pushed : sequence of slice
-        Where those are that pushes set.
+        Slices of the numbers that pushes set.
     reward : RewardGradient, optional
     """
 
@@ -92,7 +92,7 @@ class WorldDerivatives:
         """Numbers that change from period to period."""
 
     def moved(self, parameters: Sequence[str]) -> MovedNumbers:
-        """Return the numbers by which to differentiate: commands, and parameters by their names."""
+        """Return the numbers to differentiate with respect to: commands, and parameters by name."""
         found, names = list[int](), dict[str, slice]()
         for name in (parameters,) if isinstance(parameters, str) else parameters:
             if name not in self._places:
@@ -116,7 +116,7 @@ class WorldDerivatives:
         return self._advance.time.copy(), self._advance.state.astype(float)
 
     def step(self, begin: tuple[Array, Array], moved: MovedNumbers) -> tuple[Array, Array, dict[str, Array], Array]:
-        """Advance by one period; return derivatives of its end by states, actions, parameters and earlier actions."""
+        """Advance one period; return derivatives of its end for states, actions, parameters and earlier actions."""
         numbers = self._numbers.astype(float)
         ends = self.steps.states(*begin, numbers)
         self._advance(ends[:, -1])
@@ -130,7 +130,7 @@ class WorldDerivatives:
         return by_state, by_action, moved.named(others), earlier
 
     def transition(self, state: ArrayLike, action: Array, time: ArrayLike, parameters: Sequence[str]) -> Transition:
-        """Return where periods lead from any states, with the derivatives."""
+        """Return the states after a period from any states, with the derivatives."""
         if self._actions.is_late:
             raise UnsupportedError("with a delay, the end of a period also depends on earlier actions: leave delay out")
         given, when, own = np.asarray(state, dtype=float), np.asarray(time, dtype=float), self._numbers.astype(float)
@@ -158,7 +158,7 @@ class WorldDerivatives:
         self, actions: Any, steps: int | None, keep: bool, take: Callable[[ArrayLike], None],
         stepped: Callable[[], Stepped],
     ) -> Rollout:  # fmt: skip
-        """Advance by many periods; ``take`` takes actions, ``stepped`` looks at where each period ended."""
+        """Advance by many periods; ``take`` takes actions, ``stepped`` evaluates the end of each period."""
         find: Callable[[int, Array], ArrayLike] = actions if callable(actions) else lambda k, _: given[k]
         given = np.zeros((0, 0)) if callable(actions) else np.asarray(actions)
         if callable(actions) and steps is None:

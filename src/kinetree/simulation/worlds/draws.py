@@ -1,6 +1,6 @@
 """Random numbers by lane: what a world draws depends only on the seed, its own number and its episode.
 
-So the same world draws the same numbers in a batch of one and in a batch of thousands, whatever the others do.
+The same world therefore draws the same numbers in a batch of one and in a batch of thousands, whatever the others do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...spatial.arrays import Array
 from ...spatial.numbers import as_numbers, shown
 
 DRAWN_AHEAD = 512
-"""Episodes, of all worlds together, that random numbers are found for at a time: for one they cost as much."""
+"""Number of episodes, over all worlds, whose random numbers are drawn at a time: one episode alone costs as much."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -39,7 +39,7 @@ def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -
     seed : int
     lanes, episodes : ndarray of int, shape (...)
     stream : int
-        Tells apart what is drawn for different purposes.
+        Separates the numbers drawn for different purposes.
     count : int
         Numbers per lane.
     """
@@ -47,7 +47,7 @@ def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -
 
 
 def _key(seed: int, lanes: Array, episodes: Array) -> Array:
-    """Return the key from which everything is drawn for episodes of lanes."""
+    """Return the keys of all random numbers for episodes of lanes."""
     with np.errstate(over="ignore"):
         key = _mixed(np.asarray(seed % 2**64, dtype=np.uint64) + _ODD)
         for part in (lanes, episodes):
@@ -63,7 +63,7 @@ def _uniform_of(key: Array, stream: int, count: int) -> Array:
 
 
 def gaussian(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -> Array:
-    """Return normal numbers of mean zero and deviation one, (..., count); arguments as of :func:`uniform`."""
+    """Return normal numbers of mean zero and deviation one, (..., count); arguments are as in :func:`uniform`."""
     return _quantile(uniform(seed, lanes, episodes, stream, count))
 
 
@@ -91,7 +91,7 @@ class Uniform:
     ----------
     low, high : float or array_like
     relative : bool
-        Whether the draw multiplies what the model has, instead of taking its place.
+        Whether the draw multiplies the model's value instead of replacing it.
 
     Examples
     --------
@@ -139,9 +139,9 @@ class Normal:
     ----------
     mean, deviation : float or array_like
     relative : bool
-        Whether the draw multiplies what the model has.
+        Whether the draw multiplies the model's value instead of replacing it.
     within : float
-        Deviations beyond which nothing is drawn; physics has no tails to infinity.
+        Number of deviations beyond which nothing is drawn, since physical quantities have no infinite tails.
     """
 
     mean: Any
@@ -172,9 +172,9 @@ class Drawn:
     name: str
     distribution: Distribution
     nominal: Array
-    """What the model has, (n,)."""
+    """The model's values, (n,)."""
     stream: int
-    """Tells its random numbers from others."""
+    """The stream of its random numbers."""
     together: bool = False
     """Whether all of them are multiplied by one random number, as the moments of a body's inertia are."""
 
@@ -191,7 +191,7 @@ class EpisodeDraws:
     Parameters
     ----------
     groups : sequence of sequences of Drawn
-        What is drawn for different purposes.
+        Numbers that are drawn, one group for each purpose.
     batch : int
     first : int
         Number of the first world.

@@ -1,4 +1,4 @@
-"""A user's numbers that belong to an episode: where to reach, how fast to walk."""
+"""A user's own numbers for an episode, such as a target position or a walking speed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .draws import Drawn
 from .randomized import DISTRIBUTIONS, checked_mapping
 
 GOAL_STREAM = 30_000
-"""Random numbers of goals are apart from all others."""
+"""Stream of random numbers for goals, separate from all others."""
 
 
 class _Named(dict[str, Any]):
@@ -36,9 +36,9 @@ class Goals:
     Attributes
     ----------
     numbers : ndarray (batch, n)
-        All of them, one after the other.
+        All numbers, one after the other.
     drawn : list of Drawn
-        What is drawn of them.
+        The numbers that are drawn.
     """
 
     def __init__(self, given: Mapping[str, Any] | None, batch: int, dtype: Any) -> None:
@@ -74,7 +74,7 @@ class Goals:
         return value
 
     def begin(self, lanes: Array, drawn: Array) -> None:
-        """Begin new episodes of some worlds with what was drawn for them; other goals get their initial values."""
+        """Begin new episodes of some worlds with the goals drawn for them; other goals get their initial values."""
         if self._slices:
             self.numbers[lanes] = self._initial[lanes]
             self.numbers[lanes[:, None], self._places] = drawn

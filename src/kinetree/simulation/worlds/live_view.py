@@ -10,8 +10,8 @@ import numpy as np
 class LiveView(np.ndarray):
     """A view of memory that steps write to: NumPy may only read it, Torch and JAX get the memory itself.
 
-    DLPack has no way to say to all of them that an array is to be read only, so that a tensor made of this can be
-    written to, which writes into the world.
+    DLPack cannot mark an array as read-only for all of them, so a tensor made from this can be written to, which
+    changes the world.
     """
 
     @classmethod

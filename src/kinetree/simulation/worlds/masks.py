@@ -10,7 +10,7 @@ from ...spatial.arrays import Array
 
 
 def chosen_worlds(mask: ArrayLike, batch: int) -> Array:
-    """Return the numbers of the worlds that a mask chooses: booleans, one per world, or these numbers themselves."""
+    """Return the indices of the worlds that a mask selects: booleans, one per world, or the indices themselves."""
     given = np.asarray(mask)
     if given.dtype == bool:
         if given.shape != (batch,):

@@ -1,4 +1,4 @@
-"""A world at one instant, as functions of observation, reward and end see it: scalars of any kind."""
+"""A world at one instant, for functions of observation, reward and end: scalars of any kind."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ELSEWHERE = {
     "gravity": "up", "orientation": "pose", "rotation": "pose", "quaternion": "pose", "base_velocity": "twist",
     "contacts": "contact_forces",
 }  # fmt: skip
-"""What is asked for under other names."""
+"""Names that other libraries use for these attributes."""
 
 
 class Moment:
-    """The state of one world, and what follows from it; everything is a scalar that may be traced into machine code.
+    """The state of one world, and quantities that follow from it; all are scalars that may be traced into machine code.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Moment:
         Seconds since the episode began.
     q, v : sequence of scalars
     action, previous_action : sequence of scalars
-        The last action as the world was given it, and the one before.  Where none was given yet, they are what asks for
-        nothing: where the motors are if actions are positions, else zero.
+        The last action as given to the world, and the one before.  Before any action they are neutral: the positions of
+        the motors if actions are positions, otherwise zero.
     goal : mapping of str to sequence of scalars
         Numbers of the world's ``goal``, by name.
     """

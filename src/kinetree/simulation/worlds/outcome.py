@@ -20,10 +20,10 @@ RETURNED = {
 """What functions of a moment return."""
 
 NO_NUMBER = "a comparison is not a number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
-"""What is said of a condition where a number is wanted."""
+"""Advice about a condition given in place of a number."""
 
 OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
-"""What is said to those who take a vector for an array."""
+"""Advice about a vector used like an array."""
 
 
 class OutcomeLaw:
@@ -34,11 +34,11 @@ class OutcomeLaw:
     functions : mapping from str to callable or None
         Those of :data:`RETURNED`, by name.
     moment : callable
-        Makes the :class:`Moment` of a world's vectors.
+        Makes the :class:`Moment` from a world's vectors.
     flag : callable
-        Of q, a number that is negative where a joint is beyond its range.
+        Maps q to a number that is negative if a joint is beyond its range.
     largest : float
-        Numbers are below this in size.
+        Largest allowed magnitude of numbers.
 
     Attributes
     ----------
@@ -104,4 +104,4 @@ def _ends(answer: Any) -> list[Any]:
 
 
 READ: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
-"""How what they return becomes a list of numbers."""
+"""Functions that turn the returned values into lists of numbers."""

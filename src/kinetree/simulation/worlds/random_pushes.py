@@ -12,7 +12,7 @@ from ...spatial.numbers import real_number
 from .draws import uniform
 
 PUSH_STREAM = 10_000
-"""Random numbers of pushes are apart from all others."""
+"""Stream of random numbers for pushes, separate from all others."""
 
 
 class RandomPushes(NamedTuple):
@@ -23,7 +23,7 @@ class RandomPushes(NamedTuple):
     at : str
         The frame that is pushed, at its origin.
     force : Uniform or Normal
-        Of the three components along the world's axes, in newtons.
+        Distribution of the three components along the world's axes, in newtons.
     every : float
         Seconds from one push to the next, on average.
     lasting : float
@@ -50,18 +50,18 @@ def checked_pushes(given: Any) -> RandomPushes | None:
 class PushForces:
     """Sets the forces of pushes before each period.
 
-    An episode is cut into slots as long as a push; in each there is one with the chance that makes them as many as
-    wanted.
+    An episode is divided into slots as long as a push; each contains one with the probability that gives the desired
+    mean frequency.
 
     Parameters
     ----------
     pushes : RandomPushes
     force : ndarray (batch, 3)
-        Where the forces go.
+        Array that the forces are written to.
     period : float
         Seconds between two actions.
     first : int
-        Number of the first world.
+        Index of the first world.
     """
 
     def __init__(self, pushes: RandomPushes, force: Array, period: float, first: int) -> None:

@@ -14,7 +14,7 @@ from .draws import Drawn
 from .randomized import checked_distribution
 
 START_STREAM = 20_000
-"""Random numbers of starts are apart from all others."""
+"""Stream of random numbers for starts, separate from all others."""
 
 
 class RandomStart:
@@ -24,13 +24,13 @@ class RandomStart:
     ----------
     robot : Robot
     q, v : distribution, or mapping from joint to distribution, optional
-        Of what is added, one number per freedom: to configurations along the freedoms, as ``robot.integrate`` does,
-        and to velocities.
+        Distributions of the offsets, one number per freedom: added to configurations along the freedoms, as
+        ``robot.integrate`` does, and to velocities.
 
     Attributes
     ----------
     drawn : list of Drawn
-        What is added to configurations, then what is added to velocities.
+        Offsets of configurations, then those of velocities.
     """
 
     def __init__(self, robot: Robot, q: Any = None, v: Any = None) -> None:
@@ -73,7 +73,7 @@ class RandomStart:
 
 
 def _shifts(robot: Robot, name: str, given: Any, stream: int) -> tuple[list[Drawn], list[int]]:
-    """Return what is drawn, checked, and the freedoms that it is added to."""
+    """Return the checked draws, and the freedoms that they are added to."""
     if given is None:
         return [], []
     if isinstance(given, Mapping):

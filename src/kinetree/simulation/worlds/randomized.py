@@ -1,4 +1,4 @@
-"""Numbers of a world that are drawn at every reset, and how."""
+"""Numbers of a world that are drawn at every reset, and their distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (
     "motor_strength", "delay", "ground", "bodies", "joints", "gravity",
 )  # fmt: skip
 STATES = ("q", "v")
-"""What is drawn of where episodes begin."""
+"""The parts of the initial state that can be drawn."""
 
 OF_JOINTS_NOT_NEGATIVE = tuple(name for name in PER_FREEDOM if FIELDS[name].nonnegative)
 NEVER_NEGATIVE = ("mass", "M", *OF_JOINTS_NOT_NEGATIVE, MOTOR_STRENGTH, DELAY)
@@ -28,7 +28,7 @@ OF_GROUNDS = ("friction", "stiffness", "damping", "dissipation", "sliding_dampin
 
 INERTIA = "inertia"
 LONGEST_DELAY = 10.0
-"""Seconds."""
+"""Longest delay in seconds."""
 
 
 def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], dict[str, Any]]:
@@ -37,8 +37,8 @@ def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], 
     Parameters
     ----------
     given : mapping
-        Distributions by the names of ``robot.parameters()``, under ``"bodies"`` and ``"joints"`` by name and property,
-        and of ``"gravity"``.
+        Distributions by the names of ``robot.parameters()``; under ``"bodies"`` and ``"joints"``, by name and property;
+        and for ``"gravity"``.
     """
     drawn: list[Drawn] = []
     room: dict[str, Any] = {}
@@ -118,7 +118,7 @@ def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
 
 
 def checked_mapping(given: Any, name: str) -> dict[str, Any]:
-    """Return what is to be drawn, by name; an empty mapping by default."""
+    """Return the distributions by name; an empty mapping by default."""
     return {} if given is None else dict(_mapping(given, name))
 
 
@@ -153,7 +153,7 @@ def _checked(drawn: Drawn) -> Drawn:
 
 
 def merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with room for what is drawn; no number may be both given and drawn."""
+    """Return parameters with room for the numbers that are drawn; no number may be both given and drawn."""
     found = dict(parameters)
     for name, content in room.items():
         if isinstance(content, dict):

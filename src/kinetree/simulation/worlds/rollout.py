@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class MovedNumbers(NamedTuple):
-    """The numbers of a world by which to differentiate: commands, earlier ones if they count, and parameters."""
+    """The numbers of a world to differentiate with respect to: commands, earlier ones if needed, and parameters."""
 
     command: list[int]
     before: list[int]
     parameters: list[int]
     names: dict[str, slice]
-    """Where each parameter is among these."""
+    """Slice of each parameter among these."""
 
     @property
     def all(self) -> list[int]:
@@ -36,12 +36,12 @@ class MovedNumbers(NamedTuple):
         return self.command + self.before + self.parameters
 
     def split(self, found: Array) -> tuple[Array, Array, Array]:
-        """Return derivatives (..., n) by commands, by earlier commands, and by parameters."""
+        """Return derivatives (..., n) with respect to commands, earlier commands, and parameters."""
         a, b = len(self.command), len(self.command) + len(self.before)
         return found[..., :a], found[..., a:b], found[..., b:]
 
     def named(self, found: Array) -> dict[str, Array]:
-        """Return derivatives (..., n) by parameters, as a mapping from their names."""
+        """Return derivatives (..., n) with respect to parameters, as a mapping from their names."""
         return {name: found[..., where] for name, where in self.names.items()}
 
 
@@ -52,7 +52,7 @@ class RewardGradient:
     ----------
     outcome : OutcomeLaw
     lengths : mapping from str to int
-        How many numbers its vectors are.
+        Lengths of its vectors.
     goals : Goals
     robot : Robot
     threads : int
@@ -74,7 +74,7 @@ class RewardGradient:
         return SlopeProgram(f"reward of {self._robot.name!r}", law, self._lengths, self.BY, True, self._robot.cpu)
 
     def __call__(self, time: Array, weights: Array, *vectors: Array) -> list[Array]:
-        """Return the gradient of weighted rewards by states, numbers, actions and earlier actions."""
+        """Return the gradient of weighted rewards with respect to states, numbers, actions and earlier actions."""
         named = dict(zip(self.BY, vectors, strict=True)) | {
             "t": time[:, None],
             "goal": self._goals.numbers.astype(float),
@@ -84,7 +84,7 @@ class RewardGradient:
 
 
 class Period(NamedTuple):
-    """One period: its initial state and numbers, and where its steps ended."""
+    """One period: its initial state and numbers, and the ends of its steps."""
 
     time: Array
     changing: Array
@@ -92,18 +92,18 @@ class Period(NamedTuple):
     previous: Array
     """The action before this one."""
     ends: Array | None
-    """Where its steps ended; None if that is to be computed again."""
+    """Ends of its steps; None if they have to be computed again."""
 
 
 class RolloutGradient(NamedTuple):
     """The gradient of a result of a rollout, separately for each world."""
 
     start: Array
-    """By the initial state, (batch, 2 nv): positions along the freedoms, velocities, further states."""
+    """With respect to the initial state, (batch, 2 nv): positions along the freedoms, velocities, further states."""
     actions: Array
-    """By the actions, (steps, batch, n)."""
+    """With respect to the actions, (steps, batch, n)."""
     parameters: dict[str, Array]
-    """By numbers of the world, (batch, n) by name."""
+    """With respect to numbers of the world, (batch, n) by name."""
 
 
 class Rollout:
@@ -112,10 +112,10 @@ class Rollout:
     Attributes
     ----------
     states : ndarray (steps + 1, batch, n)
-        Configurations, velocities and further states, where each period began and where the last one ended.
+        Configurations, velocities and further states at the beginning of each period and at the end of the last one.
     actions : ndarray (steps, batch, n)
     rewards : ndarray (steps, batch)
-        Nothing if the world has no reward.
+        Empty if the world has no reward.
     ended, lost : ndarray of bool (steps, batch)
     """
 
@@ -140,16 +140,17 @@ class Rollout:
         Parameters
         ----------
         states : array_like, shape (steps + 1, batch, n) or (batch, n)
-            The gradient of the objective by each state, or by the last one: by its coordinates, velocities
-            and further states, or along its freedoms instead of coordinates, (..., 2 nv).
+            The gradient of the objective with respect to each state, or to the last one: coordinates, velocities and
+            further states, or freedoms instead of coordinates, (..., 2 nv).
         rewards : array_like, shape (steps, batch) or less
-            How it changes with each reward; ``1.0`` for their sum.
+            The derivative of the objective with respect to each reward; ``1.0`` for their sum.
         parameters : sequence of str
-            Numbers of the world, by the names of :attr:`kinetree.World.numbers`, by which the gradient is also
+            Numbers of the world, by the names of :attr:`kinetree.World.numbers`, for which the gradient is also
             computed.
         policy : callable, optional
-            Where actions depend on states: ``policy(k, by_action)`` returns the gradient by the state at the beginning
-            of period k from that by its action, (batch, n) both; called from the last period to the first.
+            If actions depend on states, ``policy(k, by_action)`` converts the gradient with respect to the action of
+            period k to that with respect to the state at its beginning, both (batch, n).  It is called from the last
+            period to the first.
 
         Returns
         -------

@@ -18,7 +18,7 @@ class Sensor:
     """A measurement: its numbers and their names."""
 
     def names(self, tree: Model) -> list[str]:
-        """Return a name for each number; refuse what the robot does not have."""
+        """Return a name for each number; refuse frames or joints that the robot does not have."""
         raise NotImplementedError
 
     def read(self, moment: Moment) -> list[Scalar]:

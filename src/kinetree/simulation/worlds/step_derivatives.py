@@ -1,4 +1,4 @@
-"""Derivatives of the end of a world's period by its beginning, and by the numbers of the world."""
+"""Derivatives of the end of a world's period with respect to its beginning and the world's numbers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ..rate_slopes import RateSlopes, tangents
 class StepDerivatives:
     """Derivatives of periods of several steps, as matrices and as gradients.
 
-    States are (q, v, z).  They change along the freedoms (three of a quaternion), velocities and further states, which
-    are ``count`` numbers together.
+    States are (q, v, z).  Their changes are along the freedoms (three for a quaternion), velocities and further states:
+    ``count`` numbers in all.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class StepDerivatives:
     substeps : int
         Steps of a period.
     start : ndarray (..., nq)
-        Closed configurations, of a mechanism.
+        Closed configurations, for a mechanism.
     threads : int
     """
 
@@ -54,7 +54,7 @@ class StepDerivatives:
         self._text = StepText(*laws, lambda q: tangents(tree, q), tree.nq, tree.nv, equation.system.nz)
         self.count = 2 * self._text.nv + self._text.nz
         self._laid_out: dict[tuple[int, ...], Any] = {}
-        """Steps forward, and sweeps backwards, with room for so many states."""
+        """Forward steps and backward sweeps, by the number of states that they have room for."""
 
     def _backwards(self, moved: Sequence[int], rows: int) -> SweepProgram:
         equation, tree = self._equation, self._equation.tree
@@ -111,7 +111,7 @@ class StepDerivatives:
         return np.reshape(run(), (count, self._substeps, states.shape[-1]))
 
     def _is_lost(self, ends: Array) -> Array:
-        """Return which periods these steps do not describe: mechanisms that went another way, see `Advance`."""
+        """Return which periods these steps do not describe: mechanisms stepped in another way, see `Advance`."""
         if self._equation.loops is None:
             return np.zeros(ends.shape[:-2], dtype=bool)
         return np.asarray(~(ends[..., -1, -1] >= 1.0))
@@ -125,18 +125,18 @@ class StepDerivatives:
     def matrices(
         self, time: Array, state: Array, ends: Array, numbers: Array, moved: Sequence[int] = ()
     ) -> tuple[Array, Array]:
-        """Return the derivatives of a period's end by its beginning, and by some of its numbers.
+        """Return the derivatives of a period's end with respect to its beginning and some of its numbers.
 
         Parameters
         ----------
         time : ndarray (...)
         state : ndarray (..., n)
-            Where it begins.
+            States at the beginning of the period.
         ends : ndarray (..., substeps, n)
             See :meth:`states`.
         numbers : ndarray (..., p)
         moved : sequence of int
-            Which of these.
+            Indices of the numbers to differentiate with respect to.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class StepDerivatives:
         return LawProgram(name, law, {"q": tree.nq, "v": tree.nv}, True, cpu=self._equation.robot.cpu)
 
     def basis(self, state: Array) -> Array:
-        """Return the derivatives of a closed state by its independent components, (..., count, independent)."""
+        """Return derivatives of a closed state with respect to independent components, (..., count, independent)."""
         nq, nv, nz = self._text.nq, self._text.nv, self._text.nz
         n = (len(self._independent) - nz) // 2
         found = self._basis({"q": state[..., :nq], "v": state[..., nq : nq + nv]}, self._threads)
@@ -184,9 +184,9 @@ class StepDerivatives:
     def gradient(
         self, time: Array, state: Array, ends: Array, numbers: Array, weights: Array, moved: Sequence[int] = ()
     ) -> tuple[Array, Array]:
-        """Return the gradient of a weighted sum of a period's end, by its beginning and by some numbers.
+        """Return the gradient of a weighted sum of a period's end, with respect to its beginning and some numbers.
 
-        Parameters are as of :meth:`matrices`, and ``weights``, (..., count).
+        Parameters are as in :meth:`matrices`, plus ``weights``, (..., count).
 
         Returns
         -------

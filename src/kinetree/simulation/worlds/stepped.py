@@ -8,16 +8,16 @@ from ...spatial.arrays import Array
 
 
 class Stepped(NamedTuple):
-    """The result of a world's step; None for what no function was given for."""
+    """The result of a world's step; entries without a function are None."""
 
     observation: Array | None
     """(batch, n)"""
     reward: Array | None
     """(batch,)"""
     ended: Array
-    """(batch,): those whose end came, or which were lost."""
+    """(batch,): worlds that ended or were lost."""
     lost: Array
-    """(batch,): those with an action or a state that is NaN; they stay so until they are reset."""
+    """(batch,): worlds with an action or a state that is NaN; they stay so until they are reset."""
 
 
 class _Differentiated(NamedTuple):
@@ -34,9 +34,10 @@ class DifferentiatedStep(_Differentiated):
     Attributes
     ----------
     by_parameters : dict from str to ndarray (batch, 2 nv, n)
-        dx_end / dp for the parameters that were asked for.
+        dx_end / dp for the requested parameters.
     by_earlier : ndarray (batch, k, 2 nv, n)
-        dx_end by the actions of one, two, ... periods before, where these arrive late; ``k`` is zero elsewhere.
+        Derivatives of x_end with respect to the actions one, two, ... periods before, if these arrive late; otherwise
+        ``k`` is zero.
     """
 
     by_parameters: dict[str, Array]
@@ -52,7 +53,7 @@ class DifferentiatedStep(_Differentiated):
 
 
 class Transition(NamedTuple):
-    """Where a period leads from some states, with the derivatives."""
+    """The states after a period, with the derivatives."""
 
     state: Array
     """(..., n)"""

@@ -60,61 +60,62 @@ Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
 FEW = 8
-"""Worlds up to which those that are looked at are put beside one another first: one vector of lanes."""
+"""The most worlds whose selected ones are gathered first: they fit in one vector of lanes."""
 
 
 class World(ExplainsArguments):
     """Many copies of a robot, each with its own state, actions and numbers, stepped together in machine code.
 
-    Everything is set up once; then :meth:`step` costs some microseconds beside the physics.
+    Everything is set up once; after that, the overhead of :meth:`step` is a few microseconds.
 
     Parameters
     ----------
     robot : Robot, or path-like
         A robot, its file, or its name in the gallery; with or without loops.
     batch : int
-        How many worlds.
+        Number of worlds.
     action : {"torque", "position", "velocity", "signal"} or Commanded
-        What actions are: forces of the motors; targets of servos, whose gains a :class:`kinetree.control.Commanded`
-        has, ``Commanded("position", kp=40, kd=1)``; or signals of the robot's own actuators, as MJCF files have them.
+        Meaning of actions: forces of the motors; targets of servos, with the gains of a
+        :class:`kinetree.control.Commanded` such as ``Commanded("position", kp=40, kd=1)``; or signals of the robot's
+        own actuators, as in MJCF files.
     controller : controller, optional
-        What acts beside the action, which is a residual then.
+        A controller that acts along with the action, which is then a residual.
     ground, forces : force elements
         As in :func:`kinetree.simulate`.
     parameters : mapping, optional
-        Numbers of the robot that replace the model's, one or one per world.
+        Numbers of the robot that replace the model's: one value, or one per world.
     random : mapping, optional
         Distributions that are drawn from at every reset: by the names of ``robot.parameters()``; under ``"bodies"`` and
         ``"joints"``, ``{"trunk": {"mass": kt.Uniform(0.8, 1.2, relative=True)}}``; and ``"gravity"``,
         ``"motor_strength"``, ``"delay"`` (seconds from an action to its effect), ``"ground"`` (by the names of the
-        ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``); and ``"q"``, ``"v"``: what is added to the start along
-        each freedom, or along those of joints, ``{"q": {"elbow": kt.Uniform(-0.1, 0.1)}}``; loops are closed again.
+        ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``); and ``"q"``, ``"v"``: offsets of the start along each
+        freedom, or along those of some joints, ``{"q": {"elbow": kt.Uniform(-0.1, 0.1)}}``; loops are closed again.
     goal : mapping, optional
-        Numbers of your own that functions of a moment see as ``m.goal["target"]``: distributions that are drawn from at
-        every reset, or numbers, one set or one per world; :meth:`set_goal` changes them.
+        Numbers of your own, available to functions of a moment as ``m.goal["target"]``: distributions that are drawn
+        from at every reset, or numbers, one set or one per world; :meth:`set_goal` changes them.
     pushes : RandomPushes, optional
     integrator : str
-        An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping, servos,
-        ground and stops.
+        An explicit integrator with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping,
+        servos, ground and stops.
     step : float
         Seconds of one step of the integrator.
     substeps : int
         Steps of the integrator between two actions.
     q0, v0 : array_like, optional
-        Where episodes begin, and how fast, unless :meth:`reset` says otherwise; arrays with or without a batch.
+        Initial positions and velocities of episodes, unless :meth:`reset` specifies others; with or without a batch.
     observe, reward, ended : callable, optional
-        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition, a number
-        that is positive at the end, or several of these.  Choices are made with ``kt.where``.
+        Functions of a :class:`Moment` over any scalar, which are compiled.  They return a list of numbers; one number;
+        and a condition, a number that is positive at the end, or several of these.  Choices are made with ``kt.where``.
     sensors : sequence of Sensor
-        Read by :meth:`sense`.
+        Sensors that :meth:`sense` reads.
     friction : bool
         Whether the joints' own damping and friction act.
     precision : {"double", "single"}
     threads : int
     seed : int
-        What world k draws in its n-th episode depends on the seed, k and n only.
+        Seed: the draws of world k in its n-th episode depend only on the seed, k and n.
     first : int
-        The number k of the first world: where several processes share one large batch.
+        The number k of the first world, for several processes that share one large batch.
 
     Examples
     --------
@@ -202,7 +203,7 @@ class World(ExplainsArguments):
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change what machine code was made for."""
+        """Refuse to change attributes that machine code was made for."""
         if getattr(self, "_frozen", False) and not name.startswith("_"):
             raise ReadOnlyError(
                 f"{name} of a World is set when it is made; reset(mask, q, v) sets states, step(action) takes actions"
@@ -251,7 +252,7 @@ class World(ExplainsArguments):
         self._numbers = np.empty((self.batch, first), dtype=dtype)
         self._numbers[:] = self._equation.numbers
         if self._equation.numbers.dtype == dtype:
-            self._equation.read_numbers_from(self._numbers)  # so that every way of stepping reads them
+            self._equation.read_numbers_from(self._numbers)  # so that every method of stepping reads them
         self._at, self._named, self._pushed = named_numbers(system, self._slices, self._pushes is not None)
         self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
         is_late = self._random_of_parts[DELAY] is not None or bool(self._numbers[:, self._at["delay"]].any())
@@ -332,19 +333,18 @@ class World(ExplainsArguments):
         Parameters
         ----------
         mask : array_like of bool (batch,), or of int, optional
-            Which worlds; all by default.
+            Worlds to select; all by default.
         q, v : array_like, shapes (..., nq), (..., nv), optional
-            Where they start, one state or one for each of them; as the world's :attr:`start` by default, with what is
-            random about that.
+            Initial states, one for all or one for each; by default the world's :attr:`start` plus its random offsets.
         seed : int, optional
-            Begin the count of episodes anew with this seed; for all worlds only.
+            Restart the count of episodes with this seed; only for all worlds together.
         observed : bool
-            Whether observations are wanted.
+            Whether to compute observations.
 
         Returns
         -------
         ndarray (worlds, n) or None
-            Observations of the worlds that begin anew, if there is a function for that.
+            Observations of the worlds that were reset, if there is a function for them.
         """
         if seed is not None:
             if mask is not None:
@@ -397,7 +397,7 @@ class World(ExplainsArguments):
         name : str
         value : array_like, shape (n,) or (worlds, n)
         mask : array_like of bool (batch,), or of int, optional
-            Which worlds; all by default.
+            Worlds to select; all by default.
         """
         self._goals.set(name, value, self._chosen(mask))
 
@@ -414,8 +414,7 @@ class World(ExplainsArguments):
         Parameters
         ----------
         action : array_like, shape (batch, n) or (n,)
-            One number per motor (``action_names``); those that are no numbers end their world.  Where there are no
-            motors, there is nothing to give.
+            One number per motor (``action_names``); NaN ends its world.  Without motors, no action is needed.
 
         Returns
         -------
@@ -433,7 +432,7 @@ class World(ExplainsArguments):
             self._push.set(self.seed, self._episode)
 
     def _checked(self, action: ArrayLike, elsewhere: bool = False) -> Array:
-        """Return checked actions, one for all worlds or one for each; of any batch if used for other states."""
+        """Return checked actions, one for all worlds or one for each; for other states, of any batch."""
         given = np.asarray(action)
         if (
             given.dtype.kind not in "fiu"
@@ -456,8 +455,8 @@ class World(ExplainsArguments):
     def numbers(self) -> dict[str, Array]:
         """The current numbers of the worlds, (batch, n) by name.
 
-        Gains of motors and controller, those of ground and forces, and of the robot what ``parameters`` and ``random``
-        name.
+        They are the gains of motors and controller, numbers of ground and forces, and the robot's numbers that
+        ``parameters`` and ``random`` name.
         """
         return {name: self._numbers[:, where_].astype(float) for name, where_ in self._named.items()}
 
@@ -475,21 +474,21 @@ class World(ExplainsArguments):
     def step_with_derivatives(self, action: ArrayLike, parameters: Sequence[str] = ()) -> DifferentiatedStep:
         """Advance all worlds as :meth:`step` does, and return the derivatives of their new states.
 
-        Derivatives are exact, of the very steps that are taken: by positions along the freedoms (three for a ball, six
-        for a free body, as :meth:`kinetree.Robot.integrate` moves), then by velocities.  Where something touches down
-        or sticks they are those of the side it is on.
+        Derivatives are exact, for the very steps that are taken: with respect to positions along the freedoms (three
+        for a ball, six for a free body, as :meth:`kinetree.Robot.integrate` moves), then velocities.  At touchdown or
+        sticking they are one-sided, those of the current side.
 
         Parameters
         ----------
         action : array_like, shape (batch, n) or (n,)
         parameters : sequence of str
-            Names of :attr:`numbers` that derivatives are wanted by, too.
+            Names of :attr:`numbers` for which derivatives are computed as well.
 
         Returns
         -------
         DifferentiatedStep
-            What :meth:`step` gives, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n); with the
-            attributes ``by_parameters`` and, where actions arrive late, ``by_earlier``.  NaN in worlds that are lost.
+            The result of :meth:`step`, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n); with the
+            attributes ``by_parameters`` and, if actions arrive late, ``by_earlier``.  NaN in worlds that are lost.
         """
         moved, begin = self._derivatives.moved(parameters), self._derivatives.here()
         self._take(action)
@@ -499,20 +498,20 @@ class World(ExplainsArguments):
     def transition(
         self, state: ArrayLike, action: ArrayLike, time: ArrayLike = 0.0, parameters: Sequence[str] = ()
     ) -> Transition:
-        """Return where periods lead from any states, with the derivatives; the world itself does not move.
+        """Return the states after a period from any states, with the derivatives; the world itself does not move.
 
-        All nodes of a plan go in one call, whatever the batch of the world: if it is more than one, it must be the last
-        of the states' own.
+        All nodes of a plan fit in one call, whatever the batch of the world; if that is more than one, it must be the
+        last batch axis of the states.
 
         Parameters
         ----------
         state : array_like, shape (..., n)
-            Configurations, velocities and further states, as :attr:`state` has them.
+            Configurations, velocities and further states, as in :attr:`state`.
         action : array_like, shape (..., motors)
         time : array_like, shape (...)
             Seconds since the episode began.
         parameters : sequence of str
-            Names of :attr:`numbers` that derivatives are wanted by, too.
+            Names of :attr:`numbers` for which derivatives are computed as well.
 
         Returns
         -------
@@ -525,22 +524,22 @@ class World(ExplainsArguments):
     ) -> Rollout:
         """Advance all worlds by many periods, to be differentiated afterwards as a whole.
 
-        Nothing is reset on the way, and the world is where the last period ends.
+        Nothing is reset on the way, and the world stays at the end of the last period.
 
         Parameters
         ----------
         actions : array_like, shape (steps, batch, n) or (steps, n); or callable
-            Actions of all periods, or a policy ``f(k, state)`` that gives those of period k from the states there.
+            Actions of all periods, or a policy ``f(k, state)`` that returns those of period k from its initial states.
         steps : int, optional
-            How many periods, of a policy.
+            Number of periods, for a policy.
         keep : bool
-            Whether the states of all substeps are kept, which the gradient needs; else they are computed again from
-            those of whole periods, which costs a second rollout and less memory.
+            Whether the states of all substeps are kept for the gradient.  Otherwise they are computed again from those
+            of whole periods, which costs a second rollout but less memory.
 
         Returns
         -------
         Rollout
-            Its :meth:`~Rollout.gradient` is by start, actions and numbers of the world.
+            Its :meth:`~Rollout.gradient` is with respect to start, actions and numbers of the world.
 
         Examples
         --------
@@ -555,7 +554,7 @@ class World(ExplainsArguments):
 
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._shown.observed
-        np.logical_or(self._lost, ~(found[:, -1] <= 0.0), out=self._lost)  # those that are not numbers, too
+        np.logical_or(self._lost, ~(found[:, -1] <= 0.0), out=self._lost)  # including NaN
         if self._ranges.is_watching and (found[:, -1] < 0.0).any():
             self._ranges.warn(self._state[:, : self.robot.nq])
         ended = self._lost.copy()
@@ -581,7 +580,7 @@ class World(ExplainsArguments):
         Parameters
         ----------
         mask : array_like of bool (batch,), or of int, optional
-            Which worlds; all by default.
+            Worlds to select; all by default.
         """
         if self._laws["observe"] is None:
             raise OptionError("this World observes nothing: give observe=..., such as observe=lambda m: [*m.q, *m.v]")
@@ -596,7 +595,7 @@ class World(ExplainsArguments):
 
     @property
     def observation(self) -> Array | None:
-        """The current observation, (batch, n); None if no function was given for it."""
+        """The current observation, (batch, n); None without a function for it."""
         return None if self._laws["observe"] is None else self.observe()
 
     def sense(self) -> dict[str, Array]:
@@ -680,7 +679,7 @@ class World(ExplainsArguments):
 
     @property
     def drawn(self) -> dict[str, Array]:
-        """What was drawn for each world's current episode, (batch, n) by name."""
+        """Numbers drawn for each world's current episode, (batch, n) by name."""
         found = {drawn.name: self._numbers[:, place].astype(float) for place, drawn in self._drawn}
         if DELAY in found:
             found[DELAY] = self._actions.delay[:, None].copy()
