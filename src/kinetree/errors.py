@@ -347,9 +347,9 @@ class SimulationError(KinetreeError, RuntimeError):
     Attributes
     ----------
     record : Record
-        What was computed up to there.
+        The record up to that time.
     time : float
-        When it stopped.
+        Time at which it stopped.
     joint : str or None
         The joint, if a single one is to blame.
     """

@@ -80,7 +80,7 @@ class Actuation(ExplainsArguments):
 
     @property
     def strength(self) -> Array:
-        """How well the worst controlled motion is controlled, relative to the best: zero if one is out of reach."""
+        """Strength of the worst controlled motion relative to the best: zero if one is out of reach."""
         if not self.motions.shape[-1]:
             return np.ones(self.motions.shape[:-2])
         sizes = np.linalg.svd(np.where(np.isfinite(self.reach), self.reach, 0.0), compute_uv=False)

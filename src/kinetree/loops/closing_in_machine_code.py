@@ -82,7 +82,7 @@ class Lanes:
 
     @property
     def quality(self) -> Array:
-        """How independent the rows are there: 0 for dependent ones, 1 at best."""
+        """Independence of the rows at that state: 0 if they are dependent, 1 at best."""
         return self.state[..., self.nq + 3]
 
     @property

@@ -1,4 +1,4 @@
-"""What depends on what: the rank of the constraints, which of them suffice, which freedoms follow.
+"""Dependences: the rank of the constraints, which of them suffice, and which freedoms follow.
 
 A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is always found
 in the same way (or named by the user), never at the one that a program happens to use first.  The independent freedoms

@@ -41,7 +41,7 @@ def singular_values(matrices: Array) -> Array:
 
 @dataclass(frozen=True)
 class _BandOfLoops:
-    """Where entries of matrices are, in the order that makes a narrow band of ``[[0, K], [K^T, 0]]``.
+    """Positions of matrix entries in the order that makes a narrow band of ``[[0, K], [K^T, 0]]``.
 
     Attributes
     ----------

@@ -107,12 +107,12 @@ class Stacked(Trajectory):
 
     @property
     def start(self) -> float:
-        """When the last of them starts."""
+        """Time at which the last of them starts."""
         return max(_known(part)[0] for part in self.parts)
 
     @property
     def end(self) -> float:
-        """When the first of them ends."""
+        """Time at which the first of them ends."""
         return min(_known(part)[1] for part in self.parts)
 
     def is_batched(self) -> bool:

@@ -71,7 +71,7 @@ class Assembling:
         return AssemblySearch(self.problem(), CLOSED, self.geometry.checks.widest, starts, guesses, stretched)
 
     def at_odds(self) -> str:
-        """Return which loops would have to go for the others to close: those that contradict one another."""
+        """Return the loops whose removal lets the others close: those that contradict each other."""
         names, counts = [loop.name for loop in self.model.loops], [loop.count for loop in self.model.loops]
         if not 1 < len(names) <= MOST_AT_ODDS:
             return ""

@@ -169,7 +169,7 @@ class LoopClosing:
         self, guesses: Array, free: Array, tolerance: float | None, goals: tuple[FrameGoal, ...], given: Array,
         places: tuple[Place, ...],
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Close what Newton steps leave open, since rows depend on one another there or the gap cannot be closed.
+        """Close what Newton steps leave open because rows are dependent there or the gap cannot be closed.
 
         Half a turn off, or all in one line, steps may stall although there is a way forward nearby.  The rank is
         determined only for configurations that are nearly closed.

@@ -226,7 +226,7 @@ class SolutionPlan:
 
 
 class SubsystemSolution(NamedTuple):
-    """What the recursion found.
+    """The result of the recursion.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ def generic_rank(matrices: Array) -> int:
 
 
 class Effective(NamedTuple):
-    """What is left of a cut's constraints: ``matrix`` (B, rank, nv), and the way back to the multipliers."""
+    """The effective constraints of a cut: ``matrix`` (B, rank, nv), and the map back to the multipliers."""
 
     matrix: Array
     back: Array | None

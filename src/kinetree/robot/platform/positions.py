@@ -102,7 +102,7 @@ class PlatformPositions(ExplainsArguments):
         turning = [(i, j) for i, j in enumerate(model.joints) if j in self._joints and "rad" in j.kind.v_units]
         ends = [end for i, j in turning for end in ((i, np.zeros(3)), (j.parent, j.placement.position))]
         ways = (
-            [self._farthest(body, point) for body, point in ends if body != BASE],  # of both, so that no cut matters
+            [self._farthest(body, point) for body, point in ends if body != BASE],  # so that cuts do not matter
             [np.linalg.norm(p - place.pose.position) for p in self._joints_on(place.body)],
             [self._farthest(body, p) for body in range(len(model.bodies)) for p in self._joints_on(body)],
         )

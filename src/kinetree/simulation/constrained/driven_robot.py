@@ -115,7 +115,7 @@ class DrivenRobot:
         Returns
         -------
         q (..., nq), v (..., nv)
-            Of all velocities that fit the prescribed motion, the one of least kinetic energy.  A rod between two ball
+            The velocity has the least kinetic energy of all that fit the prescribed motion.  A rod between two ball
             joints, whose spin is not prescribed, therefore does not turn about its own axis; for another spin see
             :meth:`kinetree.Mechanism.velocities`.
         """

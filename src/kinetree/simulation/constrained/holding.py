@@ -1,4 +1,4 @@
-"""How the constraints of a robot are maintained while it moves: the chosen way, and its state in one run."""
+"""Maintaining the constraints of a moving robot: the chosen way, and its state in one run."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
 FEW = 8
-"""The most worlds whose selected ones are gathered first: they fit in one vector of lanes."""
+"""Up to this many selected worlds are gathered first, to fill one vector of lanes."""
 
 
 class World(ExplainsArguments):
