@@ -61,17 +61,17 @@ def design(
     free : mapping or names
         Numbers that may change: in a drawing ``"A.x"``, ``"B.A"`` (a distance), ``"crank.mass"``, ``"s.stiffness"``, or
         ``"A"`` for both numbers of a point; in other mechanisms ``"crank_pin.position.x"``, ``"loops.pin.seat.y"``,
-        ``"coupler.mass"``.  Each has bounds ``(low, high)``, a distance that it may move from the drawing, a tie ``"=
-        -B.x"``, or None for default bounds.  Several names in a tuple share one number.  You may introduce a name of
-        your own that others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
+        ``"coupler.mass"``.  Each has bounds ``(low, high)``, a distance that it may move from the drawing, a tie
+        ``"= -B.x"``, or None for default bounds.  Several names in a tuple share one number.  You may introduce a name
+        of your own that others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
     wanted : goal, or sequence of goals
         Such as ``kt.design.Path("P", points)`` or ``kt.design.Torque()``; weights are factors, ``0.1 * goal``.
     subject_to : limit, or sequence of limits
         Such as ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points given here without a bound must be
         met.
     motion : optional
-        The motion that quantities are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays ``(q,
-        v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or a
+        The motion that quantities are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
+        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or a
         :class:`kinetree.design.LedPoint`, from which the drives follow.
     speed : float or str
         Speed of the drive if the motion does not determine it: rad/s or m/s, or ``"60 rpm"``.
