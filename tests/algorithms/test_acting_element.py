@@ -117,7 +117,7 @@ def test_an_object_with_a_law_is_a_controller():
 
 def test_works_are_booked_where_an_element_is_given():
     robot, stops = slider(), kt.forces.JointStops()
-    options = {"time": 0.3, "integrator": "rk4", "step": 1e-4, "progress": False}
+    options = {"time": 0.3, "integrator": "rk4", "step": 5e-4, "progress": False}
     as_ground = kt.simulate(robot, [0.15], [1.0], ground=stops, **options)
     as_force = kt.simulate(robot, [0.15], [1.0], forces=stops, **options)
     assert np.array_equal(as_ground.q, as_force.q)

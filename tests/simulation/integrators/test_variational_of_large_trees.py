@@ -154,6 +154,7 @@ def test_a_step_that_cannot_be_solved_says_so():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_steps_that_few_rounds_do_not_solve_are_solved_patiently():
     """A chain of 40 links moves gently; its many ways to swing only make a step hard to solve, not wrong."""
     b, parent = kt.Builder("chain"), "base"
