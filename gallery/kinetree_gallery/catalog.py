@@ -11,7 +11,7 @@ from kinetree.studies.study import Study
 from kinetree.studies.system import PrescribedMotion
 
 Motion = PrescribedMotion
-"""What :func:`kinetree.gallery.motion` gives."""
+"""The result of :func:`kinetree.gallery.motion`."""
 
 
 def names() -> list[str]:

@@ -21,7 +21,7 @@ from .common_facts import common
 from .joint_curves import MOTIONS, panels
 
 Measured = Callable[[Any, Record], Values]
-"""What the facts of a system name, from the robot and its fall."""
+"""A function from the robot and its fall to the values that the facts of a system name."""
 
 
 def free_fall(
@@ -33,13 +33,13 @@ def free_fall(
     ----------
     name : str
     seconds : float
-        A quarter of it when quick.
+        Duration; a quick run takes a quarter of it.
     which : str
-        Where it starts, see :func:`kinetree.gallery.start`.
+        Initial configuration, see :func:`kinetree.gallery.start`.
     measured : callable, optional
         What the facts of the system name.
     until : str
-        Why it ends when it does.
+        Why the simulation ends at that time.
     """
 
     def run(quick: bool) -> Outcome:
@@ -67,13 +67,13 @@ def free_fall_of_tree(
     ----------
     name : str
     seconds : float
-        The whole of it even when quick, so that every fact can be checked.
+        Duration, also of a quick run, so that every fact can be checked.
     measured : callable, optional
         What the facts of the system name.
     within : float
         Largest drift of the energy, in joules.
     rtol : float
-        Of the integrator.
+        Relative tolerance of the integrator.
     """
 
     def run(quick: bool) -> Outcome:

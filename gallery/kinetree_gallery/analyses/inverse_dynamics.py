@@ -23,7 +23,7 @@ from .loops import cuts_by_rule, groups, sizes
 from .prescribed import AlongMotion, PrescribedMechanism, prescribed
 
 METHODS = ("f_matrix", "subsystems")
-"""Of inverse dynamics of mechanisms, beside the usual one."""
+"""Remark on inverse dynamics of mechanisms, in addition to the usual one."""
 
 
 def inverse(
@@ -41,14 +41,14 @@ def inverse(
     name : str
         A system of the gallery, all of whose joints are driven or follow from loops.
     measured : callable, optional
-        What the facts of the system name, beside what :func:`usual` has: from a :class:`AlongMotion` or, with loops, a
-        :class:`PrescribedMechanism`.
+        Returns the values that the facts of the system name, in addition to those of :func:`usual`, from an
+        :class:`AlongMotion` or, with loops, a :class:`PrescribedMechanism`.
     shared : str, optional
-        Facts of several systems that are true of this one: a section of ``facts.yaml`` beside this file.
+        Facts of several systems that are true of this one: a section of ``facts.yaml`` next to this file.
     view : ndarray, shape (2, 3), optional
-        From where a tree is drawn.
+        Direction from which a tree is drawn.
     remarks : sequence of str
-        What a reader should know beside the motion.
+        Remarks for the reader in addition to the motion.
     """
 
     def run(quick: bool) -> Outcome:

@@ -57,7 +57,7 @@ def panels(
     robot : Robot
     array : ndarray, shape (samples, nv) or (samples, nq)
     labels : mapping from str to str
-        Labels of the axes, by the unit of what they show.
+        Labels of the axes, keyed by unit.
     only : iterable of int, optional
         Which columns; all by default.
     most : int or None

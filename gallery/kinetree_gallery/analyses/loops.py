@@ -1,4 +1,4 @@
-"""What the sources state about closed loops: sizes of systems solved, joints cut, blocks of the loop Jacobian."""
+"""Statements of the sources about closed loops: sizes of systems solved, joints cut, blocks of the loop Jacobian."""
 
 from __future__ import annotations
 

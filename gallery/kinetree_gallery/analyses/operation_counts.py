@@ -46,7 +46,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 LARGEST = 36
 
 HIGHEST = 24.0
-"""Of the pictures, in thousands; what costs more leaves them at the top."""
+"""Upper end of the pictures, in thousands; curves with higher costs leave them at the top."""
 
 GRIPPER, INDUSTRIAL, BIPED = Variables(4), Variables(6), Variables(2, 4, 6)
 
@@ -108,9 +108,9 @@ class Emended(NamedTuple):
     system: str
     what: str
     change: tuple[int, int]
-    """Multiplications and additions more than by the formula as it must be."""
+    """Additional multiplications and additions, compared with the correct formula."""
     left: str = ""
-    """What stays unexplained."""
+    """The part that remains unexplained."""
 
 
 BASE_216 = "the base took 216M 190A"

@@ -1,4 +1,4 @@
-"""A system of the gallery along its prescribed motion, and how well power and energy agree there."""
+"""A system of the gallery along its prescribed motion, and how well power and energy agree."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class AlongMotion:
     Attributes
     ----------
     name : str
-        Of a system in the gallery.
+        Name of a system in the gallery.
     samples : int
-        How many instants, equally spaced over the motion.
+        Number of instants, equally spaced over the motion.
     """
 
     name: str
     samples: int
     stencil: ClassVar[Stencil] = FIVE_POINTS
-    """How the rate of the energy is found."""
+    """The rule by which the rate of the energy is computed."""
 
     @cached_property
     def robot(self) -> Robot:
@@ -97,7 +97,7 @@ class AlongMotion:
 
 
 class PrescribedMechanism(AlongMotion):
-    """A mechanism with closed loops along its prescribed motion: everything that acts in it, sample by sample."""
+    """A mechanism with closed loops along its prescribed motion: all forces in it, sample by sample."""
 
     stencil = NINE_POINTS
 

@@ -21,10 +21,10 @@ def redysim_arm_study(name: str, weights: Sequence[float], units: str = "N m", f
     ----------
     name : str
     weights : sequence of float
-        What the joints must do at the end of the motion, at rest, by hand.
+        Joint forces at the end of the motion, at rest, computed by hand.
     units : str
     fall : float or None
-        How long it falls, in seconds; None where all joints are level, so that it does not.
+        Duration of the fall in seconds; None if all joints are horizontal, so that the arm does not fall.
     """
 
     def measured(along: AlongMotion) -> Values:

@@ -99,11 +99,11 @@ class Direct(NamedTuple):
     time: Array
     q: Array
     gap: float
-    """How far loops have come open, in meters."""
+    """Gaps of the loops, in meters."""
 
 
 Accelerations = Callable[[Array, Array, Array], Array]
-"""From positions, velocities and joint forces."""
+"""A function from positions, velocities and joint forces to accelerations."""
 
 
 def directly(

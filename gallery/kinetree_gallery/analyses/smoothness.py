@@ -38,7 +38,7 @@ SHORT = 1e-7
 """Half the length of the path along which noise is measured, in seconds of the motion."""
 
 TOLERANCE = 1e-12
-"""Relative, of the integrator: well above the noise."""
+"""Relative tolerance of the integrator: well above the noise."""
 
 
 def smoothness(make: Callable[[int], Robot], lengths: tuple[int, ...]) -> Analysis:
@@ -108,7 +108,7 @@ def _measured(robot: Robot, n: int) -> dict[str, float]:
 def _exact(robot: Robot, q: Array, v: Array) -> list[Any] | None:
     """Return accelerations in quadruple precision, by the same algorithms; None without mpmath."""
     try:
-        import mpmath  # an extra that most runs do without
+        import mpmath  # an optional package that most runs do not need
     except ImportError:
         return None
     law = find("forward_dynamics").function

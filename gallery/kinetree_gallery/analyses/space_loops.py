@@ -1,4 +1,4 @@
-"""Satellites with closed loops: motors move the loop, and the satellite gives way."""
+"""Satellites with closed loops: motors move the loop, and the satellite reacts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _fed(name: str, quick: bool) -> Outcome:
 
 
 def _kept(robot: Robot, record: Record) -> list[Fact]:
-    """Return what is conserved whatever the motors do."""
+    """Return the quantities that are conserved regardless of the motors."""
     momentum = robot.momentum(record.q, record.v, "origin")
     com = robot.center_of_mass(record.q)
     return common(

@@ -45,7 +45,7 @@ from kinetree.studies.study import Outcome
 from .common_facts import common
 
 MULTIPLICATION = 4
-"""Additions that take as long as a multiplication, where Featherstone weighs both (a footnote of section 8.3.2)."""
+"""Number of additions that take as long as a multiplication in Featherstone's weights (a footnote of section 8.3.2)."""
 
 
 def weight(count: Sequence[Any]) -> float:
@@ -137,7 +137,7 @@ def products_of_derivative(n: int, recurrence: bool) -> int:
         whole, rate = factors[0], rates[0]
         for k in range(1, n):
             rate = rate @ factors[k] + whole @ rates[k]
-            if k < n - 1:  # the last product itself is not asked for
+            if k < n - 1:  # the last product itself is not needed
                 whole = whole @ factors[k]
         return tally[0]
     for i in range(n):

@@ -31,16 +31,16 @@ TOUCHING = 1e-3
 """Newtons above which a foot counts as standing."""
 
 DEVIATION = 0.05
-"""Radians by which a joint may be off before we say that it no longer follows."""
+"""If a joint is off by more than this, in radians, it no longer follows."""
 
 
 SAID_OF = ("distance", "angle", "touchdown", "energy", "follows", "control")
-"""What has a source of its own."""
+"""Statements with their own source."""
 
 
 @dataclass(frozen=True)
 class Statements:
-    """What Shah says about a walking machine.
+    """Shah's statements about a walking machine.
 
     Attributes
     ----------
@@ -53,17 +53,17 @@ class Statements:
     follows : float
         Seconds for which the machine follows without feedback (chapter 9).
     seconds : float
-        How long it walks under control.
+        Duration of the controlled walk.
     sources : mapping
-        Where these are said.
+        Sources of these statements.
     feedforward_better : bool
         Whether feedforward is said to do slightly better than computed torque, or both equally well (Shah section 9.5).
     angle_rounding : float
         Half a unit of the angle's last digit.
     of_angle : callable
-        Why the angle differs, if it does: made from an experiment.
+        Explains, from an experiment, why the angle differs, if it does.
     near : float
-        Part of a distance by which it may differ from what is planned.
+        Fraction by which a distance may differ from the planned one.
     """
 
     distance: float
@@ -245,7 +245,7 @@ class Trunk:
 
 
 Measured = Callable[[OnGround], Values]
-"""What the facts of a machine name, beside the speeds of its gait."""
+"""The values that the facts of a machine name, in addition to the speeds of its gait."""
 
 
 def inverse(name: str, said: Statements, measured: Measured | None = None) -> Analysis:
@@ -357,7 +357,7 @@ def open_loop(name: str, said: Statements, steps: float) -> Analysis:
     Parameters
     ----------
     steps : float
-        How many steps to wait until it has left the desired motion.
+        Number of steps after which it has left the desired motion.
     """
 
     def run(quick: bool) -> Outcome:
@@ -453,7 +453,7 @@ def _controlled(
 
 
 OFF = 0.02
-"""Radians by which joints start off the desired motion, every other one the other way."""
+"""Initial error of the joints in radians, with alternating signs."""
 
 
 def disturbed(name: str, said: Statements) -> Analysis:
@@ -593,11 +593,11 @@ def walking_study(
     ----------
     name : str
     said : Statements
-        What Shah says of it.
+        Shah's statements about it.
     measured : callable or None
-        What the facts of inverse dynamics name.
+        The values that the facts of inverse dynamics name.
     steps : float
-        How many steps to wait until it has left the desired motion without feedback.
+        Number of steps after which it has left the desired motion without feedback.
     angle : float
         Degrees by which the trunk may turn under control.
     more : mapping, optional

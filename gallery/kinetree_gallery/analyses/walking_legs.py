@@ -1,4 +1,4 @@
-"""What is measured of walking legs with one crank: the foot's path, how flat it is, and what carries a load there."""
+"""Measurements of walking legs with one crank: the foot's path, its flatness, and the forces that carry a load."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..systems.drawn_linkages import DrawnLinkage
 from .prescribed import PrescribedMechanism
 
 SAMPLES = 3600
-"""Of a turn."""
+"""Number of samples of a turn."""
 
 FLAT = 0.05
-"""The foot is on the ground where it is above its lowest place by no more than this part of its step."""
+"""The foot is on the ground if its height above its lowest position is no more than this fraction of its step."""
 
 
 def foot_by_circles(leg: DrawnLinkage, turned: Array) -> tuple[Array, Array]:
@@ -45,7 +45,7 @@ def leg_facts(leg: DrawnLinkage, along: PrescribedMechanism) -> Values:
 
 
 def _flattest_half(foot: Array) -> dict[str, Any]:
-    """Return how much the height varies in the half turn in which it does least, and how far the foot goes there."""
+    """Return the smallest variation of the height over half a turn, and how far the foot moves in that half turn."""
     half, twice = len(foot) // 2, np.concatenate([foot, foot])
     windows = np.lib.stride_tricks.sliding_window_view(twice, half + 1, axis=0)[: len(foot)]
     heights = np.ptp(windows[:, 1], axis=-1)

@@ -2,8 +2,8 @@
 
 A leg is attached to the pelvis and stays in its plane.  Hip and knee have motors; below the knee a leaf spring carries
 the shin.  A rod from the thigh to a second leaf spring at the heel holds the tarsus parallel to the thigh, and a motor
-on the tarsus turns the foot through a crank and another rod.  Both rods are cut at their ends: four points that are
-held together, each of which has one constraint too many, since the leg is planar.  Sizes and masses are our own.
+on the tarsus turns the foot through a crank and another rod.  Both rods are cut at their ends. These are four points
+that are held together, each with one redundant constraint, since the leg is planar.  Sizes and masses are our own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THIGH, SHIN, TARSUS, FOOT = 0.50, 0.50, 0.45, 0.16
 """Lengths in meters."""
 
 HEEL, TOE_LEVER = 0.11, 0.05
-"""How far behind the joints the rods take hold."""
+"""Distance behind the joints at which the rods are attached."""
 
 SPRINGS = {"shin_spring": (2300.0, 2.0), "heel_spring": (1500.0, 1.5)}
 """Leaf springs: stiffness in N m/rad, damping in N m s/rad."""
@@ -40,16 +40,16 @@ CROUCH = (0.4, -0.7, 0.3)
 """Hip, knee and foot in the middle of a squat, rad."""
 
 SWAY = (0.15, -0.3, 0.15)
-"""How far they go from there."""
+"""Amplitudes of these angles."""
 
 PERIOD = 1.0
-"""Of a squat, in seconds."""
+"""Duration of a squat, in seconds."""
 
 GAINS = (900.0, 25.0)
-"""Of the servos, N m/rad and N m s/rad."""
+"""Gains of the servos, in N m/rad and N m s/rad."""
 
 STEP = 1e-3
-"""Of the simulation, in seconds; its springs and rods alone would ask for a hundredth of it."""
+"""Time step of the simulation, in seconds; an explicit method would need a hundredth of it for springs and rods."""
 
 
 FACTS = FactFile.beside(__file__)

@@ -23,11 +23,11 @@ class DrawnLinkage:
     Attributes
     ----------
     name : str
-        Of the system, whose file has a drawing.
+        Name of the system, whose file has a drawing.
     crank : str
-        The bar that is turned, any number of times; all others stay within half a turn of the drawing.
+        The bar that is driven through any number of turns; all others stay within half a turn of the drawing.
     places : callable
-        Where all points are, from the angle by which the crank is turned from the drawing.
+        Returns the positions of all points, given the crank's angle relative to the drawing.
     """
 
     name: str
@@ -41,7 +41,7 @@ class DrawnLinkage:
 
     @cached_property
     def drawing(self) -> Drawing:
-        """What is in its file."""
+        """The drawing in its file."""
         found = drawing_of(self.model)
         assert found is not None
         return found
@@ -62,7 +62,7 @@ class DrawnLinkage:
         return found
 
     def _turn(self, bar: str, at: Places) -> Scalar:
-        """Return by how much a bar is turned, from the way between two of its points."""
+        """Return the rotation of a bar, from the vector between two of its points."""
         first, second = self.drawing.bars[bar].points[:2]
         drawn = Point(*self.drawing.drawn[second]).minus(Point(*self.drawing.drawn[first]))
         return near(at[second].minus(at[first]).angle - drawn.angle, 0.0)

@@ -11,7 +11,7 @@ from kinetree.robot.robot import Robot
 from kinetree.spatial.numbers import whole_number
 
 MOST_CELLS = 10_000
-"""Cells of a chain, at most."""
+"""The most cells of a chain."""
 
 BAR = 1.0 / 12.0
 """Inertia of a slender bar of 1 m and 1 kg about its middle."""
@@ -65,7 +65,7 @@ def four_bar_chain_leaning(cells: int, lean: ArrayLike) -> np.ndarray:
     ----------
     cells : int
     lean : array_like, shape (...)
-        In radians; one configuration each.
+        Angles in radians, one per configuration.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Plane geometry for assembling linkages in closed form, over any scalar.
 
-Run on times, these formulas give positions; run on jets, velocities and accelerations too.
+Evaluated at times, these formulas give positions; evaluated at jets, they also give velocities and accelerations.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def dyad(start: Point, end: Point, first: Scalar, second: Scalar, side: int) -> 
     Parameters
     ----------
     start, end : Point
-        Where the bars hang.
+        Points to which the bars are attached.
     first, second : scalar
         Length of the bar at ``start`` and of the one at ``end``.
     side : {1, -1}
-        On which side of the way from ``start`` to ``end`` the elbow lies: 1 is left.
+        On which side of the line from ``start`` to ``end`` the elbow is: 1 is left.
 
     Returns
     -------
     Point
-        Not a number where the bars are too short to meet, or too long.
+        The elbow; NaN if the bars are too short or too long to meet.
     """
     way = end.minus(start)
     square = way.x * way.x + way.y * way.y

@@ -24,7 +24,7 @@ def redysim_arm(
     start, end : sequence of float
     seconds : float
     *remarks : str
-        What is to be known of its numbers.
+        Remarks on its numbers.
     """
     return GallerySystem(
         About(name, title, "an example of ReDySim", (NUMBERS, *remarks)),

@@ -33,11 +33,11 @@ class Walker:
     Attributes
     ----------
     name : str
-        Of the system in the gallery.
+        Name of the system in the gallery.
     walk : Walk
         The desired motion of the legs, step after step.
     spots : sequence of Spot
-        Where the feet touch the ground.
+        Points at which the feet touch the ground.
     ground_set : str
         The ground's numbers, see :data:`kinetree.contact.ground.SOURCE_SETS`.
     trunk_above_hip : float
@@ -64,7 +64,7 @@ class Walker:
     feedforward_gains: Gains
     planar_base: bool = False
     changed: Robot | None = None
-    """The machine with other numbers than the source's."""
+    """The machine, if its numbers differ from the source's."""
 
     @cached_property
     def robot(self) -> Robot:
@@ -145,14 +145,14 @@ def walk(name: str, *, robot: Robot | None = None, **gait: float) -> Walker:
     robot : Robot, optional
         The machine with other masses; by default the source's.
     **gait : float
-        What is other than in the source: ``stride``, ``period``, ``height``, ``foot_height`` and all else of
+        Numbers that differ from the source: ``stride``, ``period``, ``height``, ``foot_height`` and other fields of
         :class:`kinetree.walking.Gait`; steps begin half a stride behind.
 
     Returns
     -------
     Walker
-        With ``trajectory``, ``ground``, ``start()`` (positions and velocities), ``base_start()``, ``robot`` and
-        ``computed_torque()``.
+        The machine, with ``trajectory``, ``ground``, ``start()`` (positions and velocities), ``base_start()``,
+        ``robot`` and ``computed_torque()``.
 
     Raises
     ------

@@ -84,7 +84,8 @@ def _entrywise(
 ) -> Callable[..., Value]:
     """Return a function of one or more matrices, entry by entry.
 
-    ``real`` tests for which known numbers the result is real: for others MATLAB's is complex, an error here.
+    ``real`` tests whether the result is real for known numbers; otherwise MATLAB's result is complex, which is an error
+    here.
     """
 
     def of_matrices(*given: Value) -> Value:

@@ -1,8 +1,9 @@
 """Runs MATLAB functions on values over any scalar.
 
 Only the files of one folder are read, nothing is written, and a budget of steps stops endless programs.  A condition
-may be unknown while it is evaluated: it depends on a time or state that machine code gets when it runs, or differs over
-a batch.  Then both branches are run, and their results are chosen entry by entry, as the library's own ``where`` does.
+may be unknown while it is evaluated, because it depends on a time or state that is known only when machine code runs,
+or because it differs over a batch. Then both branches are run, and results are chosen entry by entry, as with the
+library's own ``where``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ REFUSED = {
     "fzero": "write its solution", "global": "pass it as an argument", "clock": "time is an argument",
     "now": "time is an argument", "toc": "time is an argument", "exist": "say what there is",
 }  # fmt: skip
-"""Names that will never be supported, and what to do instead."""
+"""Names that will never be supported, with advice on what to do instead."""
 
 
 class Folder(Protocol):

@@ -31,7 +31,7 @@ class MatlabFolder:
     ----------
     path : Path
     behind : sequence of Path
-        Folders to search for what is not in this one: those that its files would be copied into.
+        Folders to search for files that are not in this one: those into which its files would be copied.
     """
 
     def __init__(self, path: Path, behind: Sequence[Path] = ()) -> None:
@@ -67,7 +67,7 @@ class MatlabFolder:
         """Return the names of the functions that exist as ``.p`` files."""
         return sorted({p.stem for place in self.places for p in place.glob("*.p")})
 
-    # ------------------------------------------------------------------ what programs ask for
+    # ------------------------------------------------------------------ for programs
 
     def program(self, name: str) -> MatlabFile | None:
         """Return the file ``name.m``, or None if there is none."""
@@ -101,7 +101,7 @@ class MatlabFolder:
             return f": {name}.p is encrypted, and cannot be read without MATLAB"
         return ""
 
-    # ------------------------------------------------------------------ what others ask for
+    # ------------------------------------------------------------------ for other modules
 
     def call(
         self, name: str, arguments: Sequence[Any] = (), outputs: int = 1,
@@ -115,7 +115,7 @@ class MatlabFolder:
         arguments : sequence
             Scalars of any kind, or lists of scalars, which are columns.
         outputs : int
-            How many are requested.
+            Number of requested outputs.
         hosts : mapping of str to callable, optional
             Functions in place of others.
         """

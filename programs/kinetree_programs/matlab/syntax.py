@@ -159,7 +159,7 @@ class CommandSyntax(Statement):
 
 @dataclass(frozen=True)
 class If(Statement):
-    """Conditions with their blocks, of which the first that holds is run, and the block to run otherwise."""
+    """Conditions with their blocks, and the block to run if none holds; the first that holds is run."""
 
     branches: Sequence[tuple[MatlabExpression, Block]]
     otherwise: Block

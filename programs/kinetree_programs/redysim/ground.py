@@ -16,7 +16,7 @@ def ground_of(folder: RedysimFolder) -> Ground:
     """Return the ground under the ends of all legs.
 
     ``g_prop`` has stiffness, damping, the largest speed of a foot, friction, its slope at rest, and which axes are
-    vertical, forward and sideways.  What ReDySim does with it is encrypted (the file fcalc): the law of the book is
+    vertical, forward and sideways.  ReDySim's own ground law is encrypted (the file fcalc), so the law of the book is
     used instead, at both ends of every link that carries no other.
     """
     given = folder.inputs

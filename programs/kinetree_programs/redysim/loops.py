@@ -30,7 +30,7 @@ EXACT = 1e-9
 NEARLY = 0.05
 """Largest gap in the folder's own initial state, relative to the links: ReDySim's files have four digits.
 
-If a gap is larger, the table lacks the places of ground pivots, which ReDySim's equations do not need.
+If a gap is larger, the table lacks the positions of ground pivots, which ReDySim's equations do not need.
 """
 
 MOST_LINKS = 40
@@ -48,7 +48,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class FoundLoops:
-    """What is known of a system's loops.
+    """The loops of a system, as far as they could be found.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class FoundLoops:
     words: str
     difference: float = np.nan
     pivots: Mapping[int, Array] = field(default_factory=dict)
-    """For links on the ground, how far their joints are from their places in the table."""
+    """For links on the ground, the displacement of their joints from the positions in the table."""
     start_gap: float = 0.0
     """How far loops are open in the folder's own initial state, in meters."""
 
@@ -322,7 +322,7 @@ def _pin(
     turns, origins = geometry.poses(start)
     gap = origins[second] + turns[second] @ known[3:] - origins[first] - turns[first] @ known[:3]
     free = np.linalg.svd(np.vstack([vt[seen], np.zeros((6, 6))]))[2][int(seen.sum()) :].T
-    if np.abs(gap).max() > NEARLY * geometry.size:  # what the rows leave open may still close it
+    if np.abs(gap).max() > NEARLY * geometry.size:  # directions that the rows leave open may still close it
         by = np.hstack([-turns[first], turns[second]]) @ free
         known = known - free @ np.linalg.lstsq(by, gap, rcond=1e-9)[0]
     known = np.where(np.abs(known) < 1e-12 * geometry.size, 0.0, known)

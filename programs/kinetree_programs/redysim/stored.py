@@ -1,7 +1,7 @@
 """ReDySim's output files in a folder: ``timevar.dat``, ``statevar.dat``, ``tor.dat``, ``envar.dat``, ``mtvar.dat``.
 
-The outputs of an example are written into its parent folder, over those of the previous example: they are used only
-if they fit.
+ReDySim writes the outputs of an example to its parent folder and overwrites those of the previous example, so outputs
+are used only if they fit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A ReDySim folder that runs: its robot, its motion, its torques, and what ReDySim computes from them."""
+"""A ReDySim folder that can be run: its robot, motion and torques, and the results that ReDySim computes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Redysim:
         loops = ", closed loops" if self.folder.is_closed else ""
         return f"<Redysim {self.robot.name!r}: {kind}{loops}, {self.analysis} dynamics>"
 
-    # ------------------------------------------------------------------ what the files say
+    # ------------------------------------------------------------------ contents of the files
 
     @property
     def has_motion(self) -> bool:

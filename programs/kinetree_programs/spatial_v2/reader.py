@@ -1,7 +1,7 @@
 """The structure that describes a kinematic tree in spatial_v2: NB, parent, jtype, Xtree, I, gravity.
 
 Coordinate transforms and inertias are matrices over Plücker coordinates (Featherstone 2.24 and 2.63), 6 x 6 or, for
-planar models, 3 x 3; bodies and joints are numbered.  Additions of the extended version of the package are read, too:
+planar models, 3 x 3; bodies and joints are numbered.  Additions of the extended version of the package are also read:
 ball joints, floating bases, and rotors, which are bodies that follow a joint with its gear ratio.
 """
 

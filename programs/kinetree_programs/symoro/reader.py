@@ -1,7 +1,7 @@
 """The reader of ``.par`` files.
 
-With numbers alone, the robot is like any other.  Symbols without a value stay: the robot is built with arbitrary
-numbers in their places to find its structure, and then the formulas are put in.
+If there are only numbers, the robot is like any other. Symbols without a value are kept: the robot is built with
+arbitrary numbers in their place to find its structure, and then the formulas are inserted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _ParFrame:
 
 @dataclass
 class _Formulas:
-    """The formulas to put into the model once its structure is known."""
+    """The formulas that are inserted into the model once its structure is known."""
 
     placements: dict[str, FormulaPose] = field(default_factory=dict)
     seats: dict[str, FormulaPose] = field(default_factory=dict)
@@ -442,7 +442,7 @@ class _ParReader:
     # ---------------------------------------------------------------- what is not part of the robot
 
     def _loads(self, model: Model) -> tuple[Load, ...]:
-        """Return the wrenches that act on links; the file has those that a link exerts, so the sign is changed."""
+        """Return the wrenches that act on links; the file contains those that links exert, so the sign is changed."""
         found = []
         for j in self.of_links["FX"]:
             six = tuple(-self.of_links[key][j] + 0.0 for key in WRENCH)

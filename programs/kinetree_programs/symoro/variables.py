@@ -38,7 +38,7 @@ def moved(entries: Mapping[int, Scalar]) -> dict[int, MovedBy]:
     Raises
     ------
     VariableError
-        Its arguments are the frame and what is wrong.
+        If a variable cannot be found; the arguments of the error are the frame and the problem.
     """
     own: dict[int, str] = {}
     for j, x in entries.items():

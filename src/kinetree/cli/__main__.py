@@ -1,4 +1,4 @@
-"""``python -m kinetree.cli`` is the command line, too."""
+"""``python -m kinetree.cli`` also runs the command line."""
 
 from .app import app
 

@@ -105,7 +105,7 @@ FORMER_OPTIONS = {
     ".cli.dynamics:inverse": {"--initial": "--q-guess"},
     ".cli.dynamics:forward": {"--initial": "--q-guess"},
 }
-"""Options by the names they had, by commands; they will be removed in release 0.3."""
+"""Former names of options, by command; they will be removed in release 0.3."""
 
 
 def _of_today(word: str, command: str) -> str:
@@ -119,7 +119,7 @@ def _of_today(word: str, command: str) -> str:
 
 
 def _plain(options: list[Any]) -> list[Any]:
-    """Show flags without a type, which they do not take, and words for defaults in one pair of brackets."""
+    """Show flags without a type, since they take no value, and words for defaults in one pair of brackets."""
     for option in options:
         if getattr(option, "is_flag", False):
             option.metavar = ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Call = Callable[[], object]
 
 SINGLE = 200
-"""Calls on one state that are timed together."""
+"""Number of calls on one state that are timed together."""
 COMPARED = 64
 """States on which both libraries must agree."""
 
@@ -50,8 +50,9 @@ def bench(
 ) -> None:
     """Time inverse and forward dynamics on this machine, compared with Pinocchio if it is installed.
 
-    One thread, called from Python; processor time, so that other load counts little; contenders take turns and the best
-    round of each counts. A batch is one call; Pinocchio's is its own call for batches, with one thread.
+    Everything runs in one thread and is called from Python. Processor time is measured, so that other load matters
+    little; the libraries take turns, and the best round of each counts. A batch is one call; for Pinocchio, it is its
+    own call for batches, with one thread.
 
     For example:
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 LAWS = ("pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
-"""Control laws by name, as ``kinetree simulate`` has them."""
+"""Control laws by name, as in ``kinetree simulate``."""
 
 
 @takes_robot
@@ -64,9 +64,10 @@ def codegen(
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
 
-    By default inverse and forward dynamics. The header says what every function takes and gives; the test program
-    compares a few states with what kinetree computes. For a mechanism with loops, the result has, after the
-    forces or accelerations, the multipliers, a quality between 0 (singular) and 1, and three squared residuals.
+    By default, inverse and forward dynamics are written. The header documents the arguments and results of every
+    function; the test program compares a few states with the results of kinetree. For a mechanism with loops, the
+    result has, after the forces or accelerations, the multipliers, a quality between 0 (singular) and 1, and three
+    squared residuals.
 
     For example:
 
@@ -117,10 +118,10 @@ def codegen(
 
 
 def _law(given: GivenRobot, robot: Robot, kind: str, typed: dict[str, str | None]) -> Any:
-    """Make the controller that is to be written; where it goes is given to it at every call."""
+    """Make the controller that is to be written; its desired motion is an argument of every call."""
     import numpy as np
 
-    from ..studies import simulation_setup  # what simulates takes a second to import
+    from ..studies import simulation_setup  # importing the simulation takes a second
     from .simulate import gain_of
 
     if kind not in LAWS:

@@ -26,9 +26,9 @@ def cost(
 ) -> None:
     """Count the operations of every algorithm, and compare with published counts.
 
-    Counted are multiplications (M), additions (A) and the rest, after everything that is known of this robot, such
-    as zeros in its geometry, has been used; its parameters are taken as they are, not regrouped. Published formulas
-    are for robots in general.
+    Multiplications (M), additions (A) and other operations are counted after everything known about this robot, such as
+    zeros in its geometry, has been used; its parameters are not regrouped. Published formulas are for robots in
+    general.
 
     For example:
 

@@ -41,11 +41,11 @@ PURPOSES = {
     "learn": "the learning examples",
     "dxf": "outlines of linkages and cams for CAD",
 }
-"""What an extra is for, in the order in which they are shown; those for developers are not."""
+"""Purpose of each extra, in the order in which they are shown; extras for developers are not shown."""
 
 MEASURED, STATES, ROUNDS = "kuka-kr5", 4096, 3
 AGREE = 1e-10
-"""Relative to the largest number: machine code and reference differ in the order of their sums only."""
+"""Tolerance relative to the largest number: machine code and reference differ only in the order of their sums."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Examination:
 def doctor(as_json: Json = False) -> None:
     """Report what is installed, how machine code is made and where it is kept; time and check one robot.
 
-    Exit code 1 if something is wrong; what is merely not installed is not.
+    The exit code is 1 if something is wrong; a missing optional package does not count.
 
     For example:
 

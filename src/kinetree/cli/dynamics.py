@@ -84,21 +84,22 @@ def inverse(
     """Compute inverse dynamics: joint forces for every row of a motion.
 
     The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`, `a_elbow`
-    (or `q0`, `q1`, ...), perhaps with a unit behind, `q_elbow [deg]`, which is converted; and perhaps `time`, which
-    must increase. Names of other programs, such as `/joint_states/position[0]` or `qd1`, are understood where they
-    leave no doubt, and it is printed as what. Only a table without a line of names is taken in that order. The answer
-    has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger than the memory; a
-    fault is reported with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`, `a` and `time`
-    are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its
-    motors, as a rule; `kinetree info` names them), and the others follow, on the branch that `--q-guess` is on.
+    (or `q0`, `q1`, ...), optionally followed by a unit, as in `q_elbow [deg]`, which is converted. There may be a
+    column `time`, which must increase. Names used by other programs, such as `/joint_states/position[0]` or `qd1`, are
+    accepted if they are unambiguous, and their interpretation is printed. The order of columns matters only in a table
+    without a line of names. The result has the columns `tau_elbow`, ... . Files are read and written in parts, so they
+    may be larger than the memory; an error is reported with file and line, and leaves no output file. In `.npz` files,
+    the arrays `q`, `v`, `a` and `time` are used. For a mechanism with loops, give all joints, moving as its loops
+    allow; or only the independent ones (usually its motors; `kinetree info` names them), and the others follow on the
+    branch of `--q-guess`.
 
-    A table with `time` and positions only is differentiated with `--differentiate`: positions are smoothed as their
-    noise asks, or filtered without a phase at `--cutoff`; times may be uneven. How far accelerations can be trusted,
-    between the ends and at them, is said.
+    With `--differentiate`, a table of only `time` and positions is differentiated: positions are smoothed according to
+    their noise, or passed through a zero-phase filter with `--cutoff`; times need not be evenly spaced. The uncertainty
+    of the accelerations, at the ends and between them, is printed.
 
-    The motion may be a folder of Parquet files. The output may be a folder, without an ending: then every million rows
-    become a Parquet file of their own, and a run that was killed goes on where it was. Without an output, peak, rms
-    and mean of each joint are shown.
+    The motion may be a folder of Parquet files. If the output has no extension, it is a folder: every million rows
+    become a Parquet file, and a run that was killed resumes where it stopped. Without an output, peak, rms and mean of
+    each joint are shown.
 
     For example:
 
@@ -134,7 +135,7 @@ def forward(
     """Compute forward dynamics: accelerations for every row of states and joint forces.
 
     The table has a column for each coordinate, velocity and joint force, named as in `q_elbow`, `v_elbow`,
-    `tau_elbow`; the answer has the columns `a_elbow`, ... . For all else see `kinetree inverse --help`.
+    `tau_elbow`; the result has the columns `a_elbow`, ... . For everything else, see `kinetree inverse --help`.
 
     For example:
 
@@ -229,7 +230,7 @@ def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
 
 
 def _shares(time: Array | None, count: int) -> Array:
-    """Return the share of the time that each row stands for; equal ones without times."""
+    """Return the share of the time that each row represents; equal shares if there are no times."""
     if time is None or count < 2 or not np.all(np.diff(time) >= 0.0) or time[-1] == time[0]:
         return np.full(count, 1.0 / max(count, 1))
     return time_shares(time)

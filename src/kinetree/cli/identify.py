@@ -71,9 +71,9 @@ def identify(
     """Identify masses, inertias and friction from measured motions.
 
     Columns are named for joints, as in `q_elbow`, `v_elbow`, `tau_elbow`, or numbered, as in `q1`; velocities and
-    accelerations may be missing. Names of other programs (`/joint_states/position[0]`, `torque1`), decimal commas and
-    currents (`i_elbow [A]`, with `--gains`) are understood, and what was understood is printed. The robot that was
-    found has bodies that can be, unless `--consistent none` is given.
+    accelerations may be missing. Names used by other programs (`/joint_states/position[0]`, `torque1`), decimal commas
+    and currents (`i_elbow [A]`, with `--gains`) are accepted, and their interpretation is printed. All bodies of the
+    identified robot are physically possible, unless `--consistent none` is given.
 
     For example:
 

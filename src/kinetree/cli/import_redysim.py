@@ -40,9 +40,9 @@ def redysim(
 ) -> None:  # fmt: skip
     """Write a robot file, and a study that runs the folder as ReDySim does.
 
-    The MATLAB files of the folder are read and run by kinetree: no MATLAB is needed, nothing else is run, and no file
-    outside of the folder (and the working folder of ReDySim above it) is looked into. What ReDySim has stored there is
-    put beside what comes out.
+    The MATLAB files of the folder are read and run by kinetree: MATLAB is not needed, nothing else is run, and no file
+    outside of the folder (and the working folder of ReDySim above it) is read. Results that ReDySim has stored there
+    are compared with those of kinetree.
 
     For example:
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def info(given: GivenRobot, as_json: Json = False) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; for a mechanism also loops and remaining freedoms.
 
-    Joints are shown with their place in q (and in v, where it is another): the order in which all commands and
-    methods take numbers.
+    Joints are shown with their index in q (and in v, if it differs): the order in which all commands and methods expect
+    numbers.
 
     For example:
 

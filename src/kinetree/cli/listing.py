@@ -11,7 +11,7 @@ from rich.text import Text
 from .shared import Json, make_console, print_json
 
 OTHERS = {"ReDySim": "ReDySim's own examples", "other": "Others and our own"}
-"""What is printed above entries that are of none of the five sources."""
+"""Heading of entries that do not come from any of the five sources."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def list_all(
 ) -> None:
     """List the gallery: every system and study of the sources, one line each.
 
-    A system can be given wherever a ROBOT is asked for; its study is run with 'kinetree run NAME'. Where it says
-    'study only', there is no robot of that name.
+    The name of a system can be given for every argument ROBOT; 'kinetree run NAME' runs its study. 'study only' means
+    that there is no robot with that name.
 
     For example:
 

@@ -18,9 +18,9 @@ class OptionRow(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the value; ``sample_time`` is typed ``--sample-time``.
+        Name of the value; ``sample_time`` is typed ``--sample-time``.
     kind : type
-        As typer takes it; or an annotation that says everything.
+        A type for typer, or a complete annotation.
     help : str
     usual : str or False
         What is shown as the default.
@@ -29,11 +29,11 @@ class OptionRow(NamedTuple):
     needs : str
         Name of the option without which this one has no use.
     flags : tuple of str
-        What is typed, if not that.
+        What is typed, if it differs from the name.
     words : sequence of str, optional
-        Those that a shell completes.
+        Words that a shell completes.
     hidden : bool
-        Whether the help leaves it out, as that of a former name.
+        Whether the help omits it, for example because it is a former name.
     """
 
     name: str
@@ -61,7 +61,7 @@ class OptionRow(NamedTuple):
 
 
 Rows = Mapping[str, Iterable[OptionRow]]
-"""By the panel of the help in which they are shown."""
+"""Options, keyed by the panel of the help in which they are shown."""
 
 
 def takes(rows: Rows) -> Callable[[Callable[[SimpleNamespace], None]], Callable[..., None]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 KINDS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
-"""Joints that both libraries give one and the same coordinate, and how Pinocchio abbreviates them."""
+"""Joints with the same coordinate in both libraries, and Pinocchio's abbreviations of them."""
 NAMES = {"inverse_dynamics": "rnea", "forward_dynamics": "aba"}
 
 
@@ -27,7 +27,7 @@ class Beside:
     Attributes
     ----------
     order : ndarray of int
-        Where each of Pinocchio's freedoms sits in ours.
+        Index in kinetree of each of Pinocchio's freedoms.
     """
 
     library: Any
@@ -67,7 +67,7 @@ def beside(robot: Robot, states: int) -> Beside | str:
     if any(joint.kind.name not in KINDS or joint.mimic for joint in robot.model.joints):
         return "it is asked about robots of hinges and slides only"
     if robot.nv < 2 or states < 2:
-        # a matrix of one row or column is taken for a vector lying the other way: it then writes where it must not
+        # a matrix with one row or column is taken for a transposed vector, and Pinocchio then writes out of bounds
         return "its batch calls need two joints and two states at least"
     return _built(pinocchio, robot)
 
@@ -77,7 +77,7 @@ def _built(library: Any, robot: Robot) -> Beside:
     model.gravity = library.Motion(np.asarray(robot.gravity, dtype=float), np.zeros(3))
     numbers = {BASE: 0}
     waiting = list(reversed(tree.roots))
-    while waiting:  # depth first, as Pinocchio wants it
+    while waiting:  # depth first, as Pinocchio requires
         k = waiting.pop()
         joint, body = tree.joints[k], tree.bodies[k].mass_properties
         place = library.SE3(np.array(joint.placement.rotation), np.array(joint.placement.position))

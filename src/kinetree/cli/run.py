@@ -56,9 +56,9 @@ def run(
 ) -> None:
     """Run studies: compute, check what the sources state, write a folder with plots, data and summaries.
 
-    Each fact is a line with a tick; one that does not hold has what is stated and measured below it. The exit code
-    is 3 if a fact that should hold does not; a fact that is known not to hold is shown with the reason and does not
-    count. A study in which something breaks is reported, the others are run, and the exit code is 1.
+    Each fact is a line with a tick; if it does not hold, the stated and measured values are shown below it. The exit
+    code is 3 if a fact that should hold does not; a fact that is known not to hold is shown with the reason and does
+    not count. If a study fails with an error, this is reported, the others are run, and the exit code is 1.
 
     For example:
 
@@ -119,7 +119,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
 
 
 def _refuse_place(output: Path) -> None:
-    """Before computing, refuse a place where results cannot be written."""
+    """Before computing, refuse a folder to which results cannot be written."""
     existing = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         why = "may not be written to" if existing.is_dir() else "is not a folder"
@@ -156,7 +156,7 @@ class Done:
     folders: dict[str, Path] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
-    """Names of studies that are files of the user's own."""
+    """Names of studies that are the user's own files."""
     command: Any = None
     """What the user typed, as click knows it."""
 
@@ -165,7 +165,7 @@ class Done:
     ) -> Result | None:
         """Run and write a study; an error in it does not prevent the others from running.
 
-        What was computed is kept, though it cannot be written.
+        Results are kept even if they cannot be written.
         """
         before = bar.begun
         try:
@@ -182,7 +182,7 @@ class Done:
     def describe(self, study: Study, problem: Exception) -> str:
         """Describe an error in one line, with advice that can be followed in the study's file or on the command line.
 
-        An unforeseen one comes with its kind and the place in the code.
+        For an unforeseen error, its type and its location in the code are added.
         """
         if not isinstance(problem, (KinetreeError, OSError)):
             place = traceback.extract_tb(problem.__traceback__)[-1]

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 WIDTH_OF_FILES = 200
-"""Columns of output that is not shown on a terminal."""
+"""Width of output that does not go to a terminal."""
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro", ".par")
 
 LOOP_KEYS, LINES_READ = {"closed_loop", "loops"}, 200
-"""How a file with loops is known, and how far it is read for that."""
+"""How a file with loops is recognized, and how much of it is read for that."""
 
 ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not; Ctrl-C."""
@@ -91,7 +91,7 @@ def flush_answer() -> None:
     except BrokenPipeError:
         raise
     except OSError as problem:
-        with suppress(OSError, ValueError):  # what is left in the stream goes nowhere when Python ends
+        with suppress(OSError, ValueError):  # discard what is left in the stream when Python ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise OutputError(f"the results cannot be printed: {problem.strerror or problem}") from None
 
@@ -114,7 +114,7 @@ def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
     Parameters
     ----------
     write : callable
-        Makes, when there is a warning, the function that writes the settings it speaks of.
+        Called if there is a warning; returns the function that writes the settings mentioned in it.
     """
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
@@ -191,7 +191,7 @@ def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
     with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
         robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
         from ..io.gallery_files import gallery_file
-        from ..model import formats  # a model is enough, and is there sooner than a robot
+        from ..model import formats  # a model is sufficient, and loads faster than a robot
 
         path = gallery_file(robot) if robot in gallery_names() else Path(robot)
         model = formats.read(Path(str(path)), formats.Options(), ctx.params.get("loops"))
@@ -291,16 +291,16 @@ class GivenRobot:
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """Return what typer reads of it."""
+        """Return the parameters that typer reads."""
         return list(inspect.signature(cls, eval_str=True).parameters.values())
 
     @property
     def of_gallery(self) -> str | None:
-        """Name of the system of the gallery that it is, unless joints of it are locked."""
+        """Name of the robot in the gallery, if it is from there and none of its joints are locked."""
         return self.robot_name if self.robot_name in gallery_names() and not self.locked else None
 
     def load(self) -> Robot:
-        """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
+        """Load a system of the gallery by its name, or a robot file, possibly with some joints locked."""
         options: dict[str, Any] = {"floating_base": self.floating_base, "mimic": self.mimic, "strict": self.strict}
         if self.loops is not None:
             options["loops"] = self.loops
@@ -334,7 +334,7 @@ def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> 
 
 
 def takes_robot(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command, which takes a :class:`GivenRobot` first, have the argument and the options that one is made of."""
+    """Add the argument and options of a robot to a command whose first parameter is a :class:`GivenRobot`."""
     name, *loading = GivenRobot.parameters()
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 

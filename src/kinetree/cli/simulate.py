@@ -142,11 +142,11 @@ ROWS: Rows = {
 def simulate(given: SimpleNamespace) -> None:
     """Simulate the motion of a robot, and keep a record of it.
 
-    Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
-    friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
-    read back with `kt.Record.load`. A simulation that cannot continue says when and at which joint; the exit code is
-    then 1, and the record up to there is written, marked as failed. After Ctrl-C it is 130,
-    and the record is still written.
+    Prints the final state and how well the energy balance holds: kinetic and potential energy less the work of motors,
+    friction and ground must be constant. The record can be plotted, viewed with `kinetree view ROBOT RECORD`, and read
+    back with `kt.Record.load`. If a simulation cannot continue, the time and the joint are reported, the exit code is
+    1, and the record up to that time is written, marked as failed. After Ctrl-C the exit code is 130, and the record is
+    still written.
 
     For example:
 
@@ -178,7 +178,7 @@ right_toe --ground-kind firm --integrator bdf
         time = motion.span[1] if time is None else time
     typed = {row.name: getattr(given, row.name) for row in ROWS["Integration"] if getattr(given, row.name) is not None}
     try:
-        with without_ranges():  # which the summary tells
+        with without_ranges():  # the summary reports it
             record = run(
                 robot, q, v, time=5.0 if time is None else time, prescribed=motion, controller=law, ground=elements,
                 forces=[] if given.forces is None else load_forces(given.forces), samples=given.samples,
@@ -201,7 +201,7 @@ def _tell(
     try:
         for path in _write(record, given.output, given.plot, followed, given.separate, given.units):
             written.append(path)
-    finally:  # whatever happens to files, the result is on the screen
+    finally:  # the result is on the screen even if files cannot be written
         if given.as_json:
             print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
         else:
@@ -229,7 +229,7 @@ def _refuse_places(given: SimpleNamespace) -> None:
 
 LOOKS_AT = {"none": (), "gravity": (), "pid": ("kp", "kd", "ki", "target", "duration")}
 LOOKS_AT |= {"computed-torque": LOOKS_AT["pid"]}
-"""Options that controllers look at; others look at all of these but the integral gain."""
+"""Options that each controller uses; others use all of these except the integral gain."""
 
 
 def _refuse_unused(given: SimpleNamespace) -> None:
@@ -381,7 +381,7 @@ def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | 
     """Draw a picture of a record, completely or not at all; with errors if there is a desired motion."""
     try:
         record.plot(path=plot, desired=desired, separate=separate, units=units)
-    except OptionError as problem:  # about the ending
+    except OptionError as problem:  # about the file extension
         raise OptionError(f"--plot {plot}: {problem}") from None
 
 

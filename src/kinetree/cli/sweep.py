@@ -46,10 +46,10 @@ def sweep(
 ) -> None:  # fmt: skip
     """Compute a study for every row of a design; resume an interrupted sweep.
 
-    The part `sweep` of the file says what varies (`parameters`, with values or distributions, or a `table` of rows),
-    how (`design`: grid, random, latin-hypercube, sobol; `draws`, `seed`) and what is kept (`outputs`). Results are
-    Parquet files in a folder, written as they are finished: a sweep that was killed goes on where it was when it is
-    called again, and a finished one is only shown. Rows that fail are recorded with the reason.
+    The section `sweep` of the file defines what varies (`parameters`, with values or distributions, or a `table` of
+    rows), how (`design`: grid, random, latin-hypercube, sobol; `draws`, `seed`) and what is kept (`outputs`). Results
+    are Parquet files in a folder, written as they are finished: if a sweep was killed, calling it again resumes where
+    it stopped, and a finished sweep is only shown. Rows that fail are recorded with the reason.
 
     For example:
 

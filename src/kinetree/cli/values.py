@@ -13,7 +13,7 @@ from ..io.units import quantity
 def read_values(text: str | None, option: str, units: bool = False) -> Any:
     """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word.
 
-    Where units are allowed, numbers may have one, ``elbow=45deg``, ``slide=120mm``, ``motor=60rpm``.
+    If units are allowed, numbers may have one: ``elbow=45deg``, ``slide=120mm``, ``motor=60rpm``.
     """
     if text is None:
         return None

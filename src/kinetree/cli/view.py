@@ -81,9 +81,9 @@ def view(
 ) -> None:
     """Show a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
-    Without a motion a system of the gallery plays its own; any other robot stands still and can be moved by
-    sliders. Stop with Ctrl-C. Pictures and films need no window, but Chromium; a recording needs neither. Needs
-    `pip install 'kinetree[view]'`.
+    Without a motion, a system of the gallery plays its own; any other robot stands still and can be moved with sliders.
+    Stop with Ctrl-C. Pictures and videos need Chromium but no window; a recording needs neither. Requires `pip install
+    'kinetree[view]'`.
 
     For example:
 

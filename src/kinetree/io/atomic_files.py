@@ -44,7 +44,7 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
         for place, target in zip(places, targets, strict=True):
             os.replace(place, target)
     except KinetreeError:
-        raise  # it already says what is wrong
+        raise  # the error already explains itself
     except OSError as problem:
         raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
     finally:
@@ -57,8 +57,7 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
 def folder_beside(folder: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; if all went well, it replaces the old folder with everything in it.
 
-    If anything goes wrong, or the user interrupts, the old folder stays as it was. Errors of the disk are raised
-    unchanged.
+    If anything goes wrong, or the user interrupts, the old folder is unchanged. Disk errors are raised as they are.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     hidden = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
@@ -80,7 +79,7 @@ def folder_beside(folder: Path) -> Iterator[Path]:
 
 
 def _reserve(target: Path) -> Path:
-    """Make an empty, hidden file in the same folder, with the same ending, from which writers know the format."""
+    """Make an empty, hidden file in the same folder, with the same extension, from which writers infer the format."""
     place = target.with_name(f".{uuid.uuid4().hex}{target.suffix}")
     os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     return place

@@ -20,7 +20,7 @@ AHEAD = 3
 """Calls queued for each one being computed: enough that no process is idle, and few enough for memory."""
 
 MOST_PER_PROCESSOR, ALWAYS = 4, 64
-"""The most processes that may be requested: per processor, or in any case."""
+"""The most processes that may be requested: per processor, and in total."""
 
 
 def need_dask() -> Any:
@@ -46,7 +46,7 @@ def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) ->
     cluster : dask.distributed.Client, cluster of Dask, str or None
         A client to use, an address to connect to, ``"tcp://host:8786"``, or None for processes on this machine.
     workers : int, optional
-        How many processes to make; one per processor by default.
+        Number of processes to start; one per processor by default.
     timeout : float
         Seconds in which a cluster must answer.
     """

@@ -1,6 +1,6 @@
-"""Where the gallery is, and the names that follow from its files: found without loading a robot.
+"""The location of the gallery, and names derived from its files, without loading any robot.
 
-The gallery is a separate package above kinetree. Nothing here imports it; this module knows its name.
+The gallery is a separate package that depends on kinetree. Nothing here imports it; this module only contains its name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def gallery_folder(name: str) -> str:
 
 
 def gallery_file(name: str, which: str = "model.yaml") -> Traversable:
-    """Return a file of a system, by default its robot; the package may be zipped, so it need not be on the disk."""
+    """Return a file of a system, by default its robot; it need not be on the disk, since the package may be zipped."""
     return resources.files(GALLERY).joinpath("systems", gallery_folder(name), which)
 
 

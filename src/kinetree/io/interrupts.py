@@ -11,7 +11,7 @@ _PASSED_ON: ContextVar[bool] = ContextVar("interrupts are passed on", default=Fa
 
 @contextmanager
 def interrupts_passed_on() -> Iterator[None]:
-    """Let Ctrl-C also end the caller of runs, for which an incomplete run must not pass for a complete one."""
+    """Let Ctrl-C also end the caller of runs, which must not mistake an incomplete run for a complete one."""
     before = _PASSED_ON.set(True)
     try:
         yield

@@ -1,6 +1,6 @@
-"""Where files of other programs are read and written: in a package of its own that stands above kinetree.
+"""The location of the code that reads and writes files of other programs: a package that depends on kinetree.
 
-Nothing here imports it; this module knows its name.
+Nothing here imports it; this module only contains its name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 PROGRAMS = "kinetree_programs"
 
 READERS = {".m": "redysim", ".par": "symoro", ".mat": "spatial_v2"}
-"""Modules of the package that read robots, by the endings of files."""
+"""Modules of the package that read robots, keyed by file extension."""
 
 
 def of_program(name: str) -> Any:

@@ -17,7 +17,7 @@ def as_path(given: Any, what: str) -> Path:
     ----------
     given : str or path-like
     what : str
-        What it is, for messages: ``the file of a record``.
+        Its description in messages: ``the file of a record``.
     """
     try:
         text = os.fspath(given)
@@ -74,11 +74,11 @@ def whole_content(
     ----------
     path : Path
     what : str
-        What it should be: ``robot file``.
+        What the file should be: ``robot file``.
     missing : type
         The error to raise if there is no such file.
     hint : callable
-        Returns what else to say then.
+        Returns a hint that is added to the message in that case.
     """
     try:
         return path.read_bytes()

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLORS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
-"""Colors that people with red-green blindness can distinguish, even on paper without color."""
+"""Colors that people with red-green color blindness can distinguish, even when printed in gray."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
-"""Dashes that change once the colors are used up."""
+"""Dash patterns, which change once all colors have been used."""
 
 RC: Any = {
     "font.family": "DejaVu Sans",
@@ -49,7 +49,7 @@ RC: Any = {
 }
 
 MOST_IN_LEGEND = 120
-"""The most names in one legend; a drawing of more curves has none."""
+"""The most names in one legend; a drawing with more curves has no legend."""
 
 MOST_IN_COLUMN = 14
 """The most names in a column, as long as three columns suffice."""
@@ -86,7 +86,7 @@ ROUNDING = 1e-9
 
 
 def keep_zero_flat(axis: Axes, beside: Sequence[np.ndarray]) -> None:
-    """Draw a curve that is zero up to rounding as zero, compared with curves of the same kind in other panels."""
+    """Draw a curve as zero if it is zero up to rounding, compared with curves of the same kind in other panels."""
     largest = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in beside), default=0.0)
     curves = [np.asarray(curve.get_ydata(), dtype=float) for curve in axis.lines]
     own = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in curves), default=0.0)

@@ -1,8 +1,8 @@
 """Helper processes that compute calls.
 
-They are connected by pipes, which nobody else can open: even a local port is open to every account on the machine, and
-whoever can send a function to it runs code as its owner.  They are started as separate programs and not as copies of
-this one, so a script needs no ``if __name__ == "__main__":``, and they end with this process, however it ends.
+They are connected by pipes, which nobody else can open: a local port would be open to every account on the machine, and
+whoever sends a function to it could run code as its owner. They are started as separate programs and not as copies of
+this one, so a script needs no ``if __name__ == "__main__":``. They end when this process ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRIES = 4
 PROGRAM = "import sys; sys.path[:] = {path!r}\nfrom {module} import serve\nserve()"
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Environment variables that limit linear algebra to one thread: there is a process for each processor."""
+"""Environment variables that limit linear algebra to one thread, since there is one process per processor."""
 
 Call = tuple[Future[Any], bytes]
 
@@ -172,11 +172,11 @@ def _received(stream: IO[bytes]) -> bytes | None:
 
 def serve() -> None:
     """Compute calls until the parent process has ended; this runs in the helper processes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows; the parent gets Ctrl-C, too, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows; the parent also gets Ctrl-C, and ends this process
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)  # what functions print
+    os.dup2(2, 1)  # output of the functions
     calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(asked, calls), daemon=True).start()
     while True:
@@ -186,7 +186,7 @@ def serve() -> None:
 def _listen(asked: IO[bytes], calls: queue.SimpleQueue[bytes]) -> None:
     while (request := _received(asked)) is not None:
         calls.put(request)
-    os._exit(0)  # the parent is gone, whatever is being computed
+    os._exit(0)  # the parent has ended: stop even in the middle of a computation
 
 
 def _answer(request: bytes) -> bytes:

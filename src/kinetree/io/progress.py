@@ -105,7 +105,7 @@ def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T
     """Run one step after the other; after a second, show the current one and how many are done.
 
     The bar is drawn by another thread, so that it also appears in the middle of a long step.  It goes to standard error
-    if that is a terminal or a notebook; otherwise one line after five seconds tells what takes so long.
+    if that is a terminal or a notebook; otherwise, after five seconds, one line says what takes so long.
     """
     bar = _LateBar(len(steps)) if show else None
     try:

@@ -1,6 +1,6 @@
 """Units in headers of tables, ``q_elbow [deg]``, after numbers, ``"45 deg"``, ``60rpm``, and of displayed numbers.
 
-They are converted to SI, and back where numbers are shown; unknown units and those of another quantity are refused.
+Numbers are converted to SI, and back for display; unknown units and units of another quantity are refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
 
 UNITS = dict(_spelled())
 SHOWN = ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "N", "N m")
-"""Units in SI that can be shown as others."""
+"""SI units for which others can be shown."""
 _NUMBER_WITH_UNIT = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z°µμ][\w°µμ²/^*·⋅. -]*)")
 
 
@@ -61,7 +61,7 @@ class Quantity(float):
     unit: str
 
     def refuse_other(self, wanted: str, what: str) -> None:
-        """Refuse it if a number in another unit is needed."""
+        """Refuse the quantity if a number in another unit is needed."""
         if self.unit != plain(wanted):
             meant = "" if wanted == "1" else f" in {wanted}, or in a unit of the same kind"
             raise OptionError(f"{what}: {self.written!r} does not fit: give a number{meant}")
@@ -120,7 +120,7 @@ class ShownUnits:
             return given
         words = re.split(r"[,;]|(?<!N) ", given) if isinstance(given, str) else list(given or ())
         found: dict[str, tuple[str, float]] = {}
-        for word in sorted(filter(None, map(str.strip, words)), key=lambda w: w == "rpm"):  # which says more than deg
+        for word in sorted(filter(None, map(str.strip, words)), key=lambda w: w == "rpm"):  # more specific than deg
             times = factor(word, None)
             if isinstance(times, str):
                 raise OptionError(f"units: {times}")

@@ -1,4 +1,4 @@
-"""Line drawings of mechanisms: bars from joint to joint, at one instant, with others drawn faintly."""
+"""Line drawings of mechanisms: bars from joint to joint at one instant, with other instants drawn faintly."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def plot_mechanism(
     path : str, sequence of str, or mapping from name to (frame, point)
         Bodies or frames whose paths are drawn, or points in their coordinates.
     phantoms : int
-        How many further positions of a motion are drawn faintly.
+        Number of further positions of a motion that are drawn faintly.
     view : {"xy", "xz", "yz"}
         The plane of the picture: to the right and up.
     units : {"m", "mm", "cm", "in"}
@@ -174,7 +174,7 @@ def _seen_along(direction: Array) -> str:
 
 
 def outlines(robot: Robot) -> list[Array]:
-    """Return the points of every body that its drawing connects: its own joint, further joints, frames."""
+    """Return the points that the drawing of every body connects: its own joint, further joints, frames."""
     drawn = drawing_of(robot.model) is not None
     points = attachments(robot.model, math.inf if drawn else 3)  # the outline of a plate does not need its center
     # a floating body is drawn from its origin: nothing else shows where it is

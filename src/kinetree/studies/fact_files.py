@@ -1,4 +1,4 @@
-"""Facts as data: files with statements, their sources and tolerances, and the names of what is measured.
+"""Facts as data: files with statements, their sources and tolerances, and the names of measured values.
 
 A file has a list of facts for each analysis; the analysis computes what they name::
 
@@ -11,8 +11,8 @@ A file has a list of facts for each analysis; the analysis computes what they na
         unit: N m
         source: Shah section 8.3
 
-Names in braces stand for what the analysis computes: ``{seconds:g}`` within a text is formatted as in Python, and
-``"{planned}"`` alone, in place of a number, is that number.
+Names in braces stand for values that the analysis computes: ``{seconds:g}`` within a text is formatted as in Python,
+and ``"{planned}"`` alone, in place of a number, is that number.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "first": lambda x: np.asarray(x)[0],
     "last": lambda x: np.asarray(x)[-1],
 }
-"""What is compared of a measured value: all of it, its largest absolute value, its maximum, ..."""
+"""The part of a measured value that is compared: all of it, its largest absolute value, its maximum, ..."""
 
 RELATIONS = {"is": "=", "below": "<", "above": ">"}
 
 FACT_KEYS = ("fact", *READINGS, *RELATIONS, "within", "unit", "source", "reason")
 
 Values = Mapping[str, Any]
-"""What an analysis measures, by name: values, or functions that compute a value when a fact needs it."""
+"""The measured values of an analysis by name, or functions that compute a value when a fact needs it."""
 
 _PLACE = re.compile(r"\{([A-Za-z_][\w.]*)(?::([^{}]*))?\}")
 _WHOLE = re.compile(r"[-+]?[0-9]+")
@@ -67,12 +67,12 @@ class StatedFact:
     given : mapping
         Entries of the file: ``fact``, ``unit``, ``source``, ``reason`` and ``within``.
     reading, measure : str
-        One of :data:`READINGS`, and the name of what it is applied to.
+        One of :data:`READINGS`, and the name of the value it is applied to.
     relation : str
         One of :data:`RELATIONS`.
     stated : number, list or str
     file, line
-        Its place.
+        Its location.
     """
 
     given: Mapping[str, Any]
@@ -205,6 +205,6 @@ def stated(system: str, section: str, values: Values | None = None, /, **more: A
 
 
 def stated_if_any(system: str, section: str, values: Values) -> list[Fact]:
-    """Return the same if there are such facts; used for analyses that every system has."""
+    """Return the same as :func:`stated` if there are such facts; used for analyses that every system has."""
     facts = facts_of(system)
     return facts(section, values) if facts.path.exists() and section in facts.sections else []

@@ -26,7 +26,7 @@ class Fact:
     text : str
         The statement in words.
     stated : number, sequence of numbers or str
-        The stated value, or bound.
+        The stated value or bound.
     measured : the same
         The measured value.
     unit : str
@@ -37,10 +37,10 @@ class Fact:
     holds : bool, optional
         Decided by relation and tolerance if not given.
     reason : str
-        Why it does not hold, or does so only roughly.  A fact that does not hold and has no reason
-        is our mistake, see :attr:`Result.faults`.
+        Why it does not hold, or holds only approximately. A fact that does not hold and has no reason is a mistake of
+        kinetree, see :attr:`Result.faults`.
     source : str
-        Who states it; ``"ours"`` for what must be true in any case.
+        Source of the statement; ``"ours"`` for statements that must be true in any case.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class MovedBatch:
     time : ndarray, shape (T,)
     q, v, tau : ndarray, shapes (T, n, nq), (T, n, nv)
     record : Record or None
-        Of a simulation.
+        The record, if the motion was simulated.
     """
 
     robot: Robot
@@ -130,7 +130,7 @@ def one_of_batch(record: Record) -> Record:
 
 
 def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
-    """Return the height of the center of mass above the ground at times (T, nq), relative to that at the first.
+    """Return the height of the center of mass above the ground for states (T, nq), relative to that of the first.
 
     Without ground, it is the height above the initial position of the robot's lowest frame.
     """

@@ -1,7 +1,7 @@
-"""Systems by name: their models, where each starts, how it moves.
+"""Systems by name: their models, initial configurations and motions.
 
-They are in the gallery, one folder each, and are found by name, like plug-ins: nothing here depends on any of them.
-A system's modules are imported when they are needed; loading its model runs none of them.
+Each system has a folder in the gallery and is found by name, like a plug-in; nothing here depends on any of them. A
+system's modules are imported when they are needed; loading its model does not import any of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def part(name: str, which: str) -> ModuleType:
 
 
 def system(name: str) -> GallerySystem:
-    """Return what the gallery knows about a system besides its model."""
+    """Return the description of a system in the gallery, without its model."""
     found: GallerySystem = part(name, "system").SYSTEM
     return found
 
@@ -48,7 +48,7 @@ def load(name: str, **options: object) -> Robot:
     name : str
         One of :func:`kinetree.gallery.names`.
     **options
-        As for :func:`kinetree.load`.
+        Options of :func:`kinetree.load`.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def load(name: str, **options: object) -> Robot:
     Raises
     ------
     UnknownNameError
-        With the nearest names.
+        If there is no such system; the error suggests the nearest names.
     """
     _check(name)
     with resources.as_file(gallery_file(name)) as path:
@@ -72,7 +72,7 @@ def model_text(name: str) -> str:
 
 
 def about(name: str) -> About:
-    """Return where a system comes from, what its source leaves open, what was assumed and how it was found."""
+    """Return where a system comes from, what its source leaves open, and what was assumed for which reason."""
     return system(name).about
 
 
@@ -90,7 +90,7 @@ def start(name: str, which: str = "motion") -> np.ndarray:
     name : str
         One of :func:`kinetree.gallery.names`.
     which : str
-        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, if the source has one.
+        ``"motion"`` for the start of the prescribed motion; ``"free-fall"``, if the source has one.
 
     Returns
     -------

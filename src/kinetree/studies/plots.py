@@ -20,10 +20,10 @@ WIDTH = 5.8
 
 
 class Curve(NamedTuple):
-    """A line: its name, its values, and whether they are the ones stated (drawn as open circles).
+    """A line: its name, its values, and whether they are stated values, which are drawn as open circles.
 
-    Names that begin with an underscore are left out of the legend.  A line to compare with the one before it is
-    drawn dashed, in the same color.
+    Names that begin with an underscore are left out of the legend.  A line that is to be compared with the previous one
+    is drawn dashed in the same color.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Curves:
     Parameters
     ----------
     x : array_like
-        Horizontal values of all curves that have none of their own.
+        Horizontal values of all curves without their own.
     panels : sequence of PlotPanel
     caption : str
         What the picture shows.
@@ -132,11 +132,11 @@ def _power(x: float, _: object) -> str:
 
 
 MOST_BESIDE = 8
-"""The most names to the right of a drawing; more are below it, and the picture grows."""
+"""The most names to the right of a drawing; if there are more, they are below it in a larger picture."""
 
 
 def legends(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Put legends where they hide nothing; a single name that the axis already has needs none."""
+    """Put legends where they hide nothing; a single name that the axis already shows needs none."""
     counts = [len(axis.get_legend_handles_labels()[1]) for axis in axes]
     if len(axes) == 1 and counts[0] > MOST_BESIDE:
         width, height = figure.get_size_inches()
@@ -203,7 +203,7 @@ class Bars:
     groups : sequence of str
         Names below the groups; may have line breaks.
     series : mapping from str to sequence of float
-        One bar per group each; NaN leaves a bar out.
+        Values of each series, one per group; NaN leaves a bar out.
     y_label : str
     caption : str
     """

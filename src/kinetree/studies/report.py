@@ -41,7 +41,7 @@ def terminal_table(result: Result) -> RichTable:
     table = Rich(title=f"{result.study.name}: {escape(result.study.title)}", title_justify="left", show_lines=False)
     sources = {fact.source for fact in result.facts} - {"ours", "this file"}
     columns: dict[str, dict[str, Any]] = {"analysis": {"no_wrap": True}, "fact": {"ratio": 3}}
-    if sources:  # otherwise only we, or the user, state anything
+    if sources:  # otherwise all statements are kinetree's or the user's
         columns["by"] = {"ratio": 1}
     columns |= {"stated": {"ratio": 2}, "measured": {"ratio": 2}, "": {"no_wrap": True}}
     for heading, options in columns.items():
@@ -69,7 +69,7 @@ def _terminal_verdict(fact: Fact) -> str:
 
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
-    """Return everything except the numbers themselves."""
+    """Return the result as data, without the numbers of tables."""
     study = result.study
     return {
         "kind": MARK,
@@ -124,7 +124,7 @@ def _legend(text: str) -> list[str]:
 
 
 def _meant(text: str) -> list[str]:
-    """Return the full titles of the texts that a text cites, and who computed what they do not print."""
+    """Return the full titles of the texts that a text cites, and the origin of numbers that they do not print."""
     lines = [f"{word}: {title}" for word, title in cited(text).items()]
     if COMPUTED in text:
         lines.append(f"{COMPUTED}: not printed there; found from its formulas and data by independent scripts")
@@ -248,7 +248,7 @@ def _is_result(folder: Path) -> bool:
 
 
 def _can_draw() -> bool:
-    """Return whether pictures can be drawn; if not, warn how to enable them, since the data are useful without."""
+    """Return whether pictures can be drawn; if not, warn how to enable them, since data are useful without them."""
     if importlib.util.find_spec("matplotlib") is not None:
         return True
     needed = "no pictures are drawn, only data written: they need matplotlib, pip install 'kinetree[plot]'; "

@@ -50,7 +50,7 @@ KP = FREQUENCY**2
 
 
 ROUNDED = 1e-2
-"""How far the length of a typed quaternion may be from one: it was rounded, and is normalized."""
+"""How far the length of a typed quaternion may be from one; it has few digits, and is normalized."""
 
 
 # ------------------------------------------------------------------ states
@@ -66,15 +66,15 @@ def configuration(
     ----------
     robot : Robot
     given : sequence, mapping or str, optional
-        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others as
-        in ``otherwise``; or the name of a start of the gallery, such as ``free-fall``, or of a configuration in the
-        robot's file, such as a keyframe.
+        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), with the others
+        as in ``otherwise``; or the name of an initial configuration in the gallery, such as ``free-fall``, or of a
+        configuration in the robot's file, such as a keyframe.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
         Its name in messages.
     otherwise : array, optional
-        Positions of joints that are not named; by default as the robot is drawn.
+        Positions of joints that are not named; by default those in the robot's file.
     """
     if isinstance(given, str):
         return _named_start(robot, given, system, what)
@@ -95,7 +95,7 @@ def _drawn(robot: Robot, system: str | None) -> Array:
     """Return the default configuration of a robot."""
     if system is not None:
         q = start(system)
-        if len(q) == robot.nq:  # not on a floating base that was requested
+        if len(q) == robot.nq:  # not for a floating base that was added on request
             return q
     return robot.neutral() if robot.loops is None else robot.assembled()
 
@@ -162,7 +162,7 @@ def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], wh
 
 
 def warn_of_limits(robot: Robot, q: Array, what: str) -> None:
-    """Warn of the first joint that a configuration puts beyond its range: only stops would hold it back."""
+    """Warn of the first joint that is beyond its range in a configuration: only stops would hold it back."""
     for joint in robot.model.joints:
         lower, upper = np.array(joint.lower), np.array(joint.upper)
         own = q[joint.q_slice]
@@ -203,8 +203,8 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
     Parameters
     ----------
     given : sequence or mapping, optional
-        All ``nv`` velocities; or those of some joints by name, with the others zero or, in loops,
-        following from the independent ones; at rest by default.
+        All ``nv`` velocities; or those of some joints by name, where the others are zero or, in loops, follow from the
+        independent ones. By default the robot is at rest.
     """
     v = np.zeros(robot.nv)
     if given is None:
@@ -270,7 +270,7 @@ def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:
 
 
 def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
-    """Return a desired motion that stays in place."""
+    """Return a desired motion that holds a position."""
     return trajectories.Between(robot, q, q, 1.0).held()
 
 
@@ -290,13 +290,13 @@ def controller(
         Gains; by default every joint responds equally fast and critically damped at the start
         (:func:`kinetree.control.gains_for`).
     senses : sequence
-        Ground that model-based laws must know.
+        Ground that model-based laws take into account.
     begin : (q, v)
         Initial state, for default gains and for feedforward with a floating base.
     limited : bool
         Whether to limit forces to the robot's effort limits.
     limit : float or sequence, optional
-        Limits to use instead: one number, or one per motor.
+        Limits to use instead of the robot's: one number, or one per motor.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError("controller", kind, CONTROLLERS)
@@ -331,7 +331,7 @@ def _motors(robot: Robot) -> list[int]:
 
 
 def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
-    """Return the largest force of each motor, which a PID needs, too; None without limits."""
+    """Return the largest force of each motor, which a PID also needs; None without limits."""
     motors = _motors(robot)
     if limit is not None:
         return real_numbers(limit, Setting("limit"), len(motors), positive=True, infinite=True)
@@ -351,8 +351,8 @@ def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
     sample_time : float or None
         Seconds between samples.
     **told
-        ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are differences of counted positions
-        then), ``noise`` of positions in radians and meters, ``seed`` of the noise.
+        ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are then differences of counted
+        positions), ``noise`` of positions in radians and meters, ``seed`` of the noise.
     """
     given = {name: value for name, value in told.items() if value is not None}
     if sample_time is None:
@@ -411,8 +411,8 @@ def compliant_ground(
     kind : str, optional
         One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
     source : str, optional
-        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used, firm
-        by default, except for the numbers that are given.
+        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used (firm by
+        default), except for numbers that are given.
     friction, sliding_damping : float, optional
         Coefficient of friction (0 for none), and the slope of friction over speed; 0.7 and 1000 N s/m by default.
     isotropic : bool, optional
@@ -422,7 +422,7 @@ def compliant_ground(
     **numbers : float
         Numbers of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's law; for firm and
         dusty ground the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by
-        default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness
+        default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully during separation, or the thickness
         of the ``dust``.
     """
     usual: Mapping[str, float] = {}
@@ -479,7 +479,7 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
     ----------
     path : Path
         ``.csv``, ``.parquet`` or ``.npz`` with ``time`` and a column ``q_elbow`` for each joint that has a motor (or
-        for every joint); with ``v_elbow`` and ``a_elbow`` the motion matches these, too; without them it is a smooth
+        for every joint); with ``v_elbow`` and ``a_elbow`` the motion also matches these; without them it is a smooth
         curve through the positions.
     """
     driven = driven_joints(robot.model)

@@ -19,7 +19,7 @@ CITATION = re.compile(
 """A citation of one of them."""
 
 COMPUTED = "computed from the book's formulas"
-"""The source of numbers that no text prints: another program, written while reading the text, or its authors' files."""
+"""The source of numbers that no text prints: an independent program based on the text, or its authors' files."""
 
 
 def cited(*texts: str) -> dict[str, str]:

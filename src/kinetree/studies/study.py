@@ -1,7 +1,7 @@
 """Studies: a system of the sources, its analyses, and what the source states about the results.
 
 An *analysis* is a plain function ``f(quick) -> Outcome``.  A *study* has a name and some
-analyses; running it gives a *result*, which knows how to show and to write itself.
+analyses; running it gives a *result*, which can be shown and written to files.
 
 Examples
 --------
@@ -37,7 +37,7 @@ Table = Mapping[str, Any]
 """Columns of equal length by name (with the unit in brackets)."""
 
 Drawing = Callable[["Figure"], None]
-"""Draws on an empty figure; its attribute ``caption``, if it has one, is printed below."""
+"""A function that draws on an empty figure; its attribute ``caption``, if any, is printed below."""
 
 
 def _count(number: int, word: str) -> str:
@@ -74,7 +74,7 @@ class Outcome:
 
 
 Analysis = Callable[[bool], Outcome]
-"""``f(quick)``: with ``quick`` fewer samples or a shorter time, and still every fact."""
+"""``f(quick)``: with ``quick``, there are fewer samples or less simulated time, but all facts."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Study:
     analyses : mapping from str to Analysis
         Analyses in the order in which they run.
     assumptions : sequence of str
-        What the source leaves open, what was assumed, and how that was found.
+        What the source leaves open, what was assumed, and why.
     system : str or None
         Name of its system in the gallery, whose model is written with the results.
     """
@@ -123,7 +123,7 @@ class Study:
         analyses : str or iterable of str, optional
             Analyses to run; all by default.
         quick : bool
-            Whether to use fewer samples or less simulated time, for tests and impatient people.
+            Whether to use fewer samples or less simulated time, to get results sooner.
         tell : callable, optional
             Called with the name of each analysis before it starts, for progress bars.
 
@@ -210,8 +210,8 @@ class Result:
     def write(self, folder: str | os.PathLike[str], pictures: bool = True) -> Path:
         """Write everything into a folder: plots, data, summaries, the model.
 
-        It is written under a temporary name and renamed, so that it is never incomplete; an earlier
-        result in that place is replaced, anything else is refused.
+        The folder is written under a temporary name and then renamed, so that it is never incomplete. An earlier result
+        at this path is replaced; anything else is refused.
 
         Parameters
         ----------

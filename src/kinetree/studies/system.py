@@ -1,4 +1,4 @@
-"""What is known about a system of the gallery besides its model: where it comes from, and how it moves."""
+"""The description of a system of the gallery besides its model: where it comes from, and how it moves."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class PrescribedMotion:
     """A prescribed motion of a system: the actuated joints are driven, all others follow.
 
     Called with times, a motion returns positions, velocities and accelerations of the driven
-    joints; :meth:`states` returns those of all joints.  Both come from one closed formula for
-    the assembled positions, so that they are exact up to rounding.
+    joints; :meth:`states` returns those of all joints.  Both are derived from one closed-form expression of the
+    assembled positions, so they are exact up to rounding.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class About:
     source : str
         Source of its data.
     assumed : tuple of str
-        What the source leaves open, what was assumed, and how that was found.
+        What the source leaves open, what was assumed, and why.
     """
 
     name: str

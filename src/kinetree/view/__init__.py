@@ -35,7 +35,7 @@ from .wrench_arrows import with_wrenches
 __all__ = ["Track", "Viewer", "play", "view"]
 
 CLOSED = 1e-6
-"""Gap of a loop, in meters or radians, beyond which a motion is not the robot's own."""
+"""If a loop is open by more than this, in meters or radians, a motion does not belong to the robot."""
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".sdf", ".xacro")
 
@@ -57,21 +57,21 @@ def view(
         a trajectory, :class:`kinetree.Measured`, or a file: of a record, or a table with a column ``t`` or ``time``
         and one for each joint (``q_elbow``, or ``q1``, ``q2``, ...).
     ghost : optional
-        What to show pale beside it: another motion of the robot, such as the reference it should follow; a
+        What to show as a pale ghost in addition: another motion of the robot, such as the reference it should follow; a
         configuration; another robot; or a robot and its motion, ``(robot, motion)``.
     q : array_like, optional
-        Configuration to begin with, where there is no motion.
+        Initial configuration, if there is no motion.
     geometry : path, optional
-        URDF or MJCF file to take the links' looks from; by default the robot file, if ``robot`` is one.
+        URDF or MJCF file from which the links' visual shapes are read; by default the robot file, if ``robot`` is one.
     meshes : bool
-        Whether to draw the file's looks, or from joints and inertia even so.
+        Whether to draw the file's visual shapes; if False, shapes are made from joints and inertia.
     contacts : optional
-        Where the record's contact forces act: the ground, contacts or frames it was simulated with.
+        Where the record's contact forces act: the ground, contacts or frames that were used in the simulation.
     wrenches : mapping from frame to Wrench or array_like, optional
-        What else acts on the robot, to draw: forces (3,), or moments and forces (6,), along world axes, with an axis
-        for the samples in front where they change.
+        Other wrenches on the robot to be drawn: forces (3,), or moments and forces (6,), along world axes, with a
+        leading axis for the samples if they change.
     load_options : dict, optional
-        For :func:`kinetree.load`, where ``robot`` is a file: ``{"floating_base": True}``.
+        Options of :func:`kinetree.load`, if ``robot`` is a file: ``{"floating_base": True}``.
     package_dirs : sequence of paths
         Folders that hold ROS packages, for meshes.
     **options
@@ -80,7 +80,7 @@ def view(
     Returns
     -------
     Viewer
-        Serving at ``viewer.url`` until ``viewer.close()``.
+        The viewer, which serves its page at ``viewer.url`` until ``viewer.close()``.
 
     Examples
     --------
@@ -121,25 +121,25 @@ def play(
     robot, motion
         As for :func:`view`.
     screenshot : path, optional
-        Write a picture here, instead of opening a window.
+        File for a picture, which is written instead of opening a window.
     video : path, optional
-        Write a film of the motion here, instead of opening a window.
+        File for a video of the motion, which is written instead of opening a window.
     recording : path, optional
-        Write a page here that opens in any browser, without Python, instead of opening a window.
+        File for a page that opens in any browser, without Python; it is written instead of opening a window.
     time : float, optional
         The moment of the motion to draw; the beginning by default.
     size : (int, int), optional
-        Width and height of picture or film in pixels.
+        Width and height of the picture or video in pixels.
     panel : bool
-        Whether the picture shows the controls, too.
+        Whether the picture also shows the controls.
     fps, speed : float
-        Pictures per second of the film, and seconds of motion per second.
+        Frames per second of the video, and seconds of motion per second of video.
     port : int, optional
-        Where the page is served; by default 8080 or the next free one, and any if only files are written.
+        Port at which the page is served; by default 8080 or the next free one, and any port if only files are written.
     open_browser : bool
-        Open the page in the user's browser, where there is a screen.
+        Whether to open the page in the user's browser, if there is a screen.
     say : callable
-        Takes lines for the user.
+        Called with lines of text for the user.
     **options
         As for :func:`view`.
 

@@ -11,7 +11,7 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array
 
 NOTHING = 1e-9
-"""Forces that are so small for the largest one are rounding."""
+"""Forces below this fraction of the largest one are rounding errors."""
 
 
 def at_rest(robot: Robot, q: Array) -> dict[str, Any]:
@@ -20,21 +20,21 @@ def at_rest(robot: Robot, q: Array) -> dict[str, Any]:
     Parameters
     ----------
     robot : Robot
-        Computes by plain Python as well as by machine code: there is one pose, and compiling takes longer.
+        A robot that may compute in plain Python: there is only one pose, and compiling would take longer.
     q : ndarray (nq,)
 
     Returns
     -------
     dict
-        ``energy``: the potential energy, None where it cannot be had; ``holding``: name, force and unit for every
-        freedom with a motor; ``note``: why motors alone do not hold it, empty if they do.
+        ``energy``: the potential energy, None if it cannot be computed; ``holding``: name, force and unit for every
+        freedom with a motor; ``note``: why motors alone do not hold the pose, empty if they do.
     """
     found: dict[str, Any] = {"energy": None, "holding": [], "note": ""}
     still = np.zeros(robot.nv)
     try:
         found["energy"] = _plain(robot.potential_energy(q))
         forces = robot.inverse_dynamics(q, still, still)
-    except StateError:  # a mechanism that is open, or numbers that are none
+    except StateError:  # a mechanism with open loops, or values that are not numbers
         return found
     except KinetreeError as problem:
         return found | {"note": str(problem)}

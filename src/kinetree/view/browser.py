@@ -28,7 +28,7 @@ PATIENCE_WITH_BROWSER = 90.0
 
 FLAGS = (
     "--headless=new",
-    "--no-sandbox",  # it only ever opens our own page, and root and containers have no sandbox
+    "--no-sandbox",  # it opens only kinetree's own page, and root and containers have no sandbox
     "--use-angle=swiftshader",  # WebGL without a graphics card
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
@@ -50,7 +50,7 @@ STARTED = (
     "for place, end in zip((3, 4), ends): os.dup2(end, place)\n"
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
-"""Starts a program with two pipes at the places where Chromium looks for them: it reads from 3 and writes to 4."""
+"""Starts a program with two pipes at the file descriptors that Chromium uses: it reads from 3 and writes to 4."""
 
 
 class BrowserError(KinetreeError, RuntimeError):
@@ -106,7 +106,7 @@ class Browser:
         for end in theirs:
             os.close(end)
         self._pipes = _Pipes(asked[1], answered[0])
-        atexit.register(self.close)  # a viewer that nobody closes must not leave a browser behind
+        atexit.register(self.close)  # a viewer that is never closed must not leave a browser running
 
     def check_alive(self) -> None:
         """Raise an error with the browser's messages if it has ended."""

@@ -30,7 +30,7 @@ CODECS = {
     ".webm": ("-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", "-pix_fmt", "yuv420p"),
     ".gif": ("-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse", "-loop", "0"),
 }
-"""How ffmpeg makes each kind of film: colors that every player knows; for GIF, the best 256."""
+"""Options of ffmpeg for each kind of video: colors that every player supports; for GIF, the best 256."""
 
 
 class Camera:
@@ -74,7 +74,7 @@ class Camera:
         self.browser.evaluate(f"kinetree.app.told({json.dumps(news)})")
 
     def picture(self, size: tuple[int, int], *, time: float | None = None, film: bool = False) -> Array:
-        """Draw the camera's view; (height, width, 3) bytes, for a video faster but less exact."""
+        """Draw the camera's view as (height, width, 3) bytes; for a video, this is faster but less exact."""
         kind = "image/jpeg" if film else "image/png"
         width, height = size
         drawn = self.browser.evaluate(f"kinetree.picture({width}, {height}, {json.dumps(time)}, {kind!r})")
@@ -127,7 +127,7 @@ def write_picture(path: Path, image: Array) -> None:
 
 
 class Film:
-    """A video that pictures are added to; it is always finished, whatever happens.
+    """A video to which pictures are added; it is always completed, even if an error occurs.
 
     Parameters
     ----------
@@ -174,5 +174,5 @@ class Film:
 
     def add(self, image: Array) -> None:
         """Add a picture, (height, width, 3) bytes."""
-        with contextlib.suppress(BrokenPipeError):  # reported at the end, with what ffmpeg says
+        with contextlib.suppress(BrokenPipeError):  # reported at the end, with ffmpeg's message
             self._pipe.write(np.ascontiguousarray(image, dtype=np.uint8).tobytes())

@@ -24,7 +24,7 @@ from .scene import Scene
 
 @dataclass(frozen=True)
 class Figure:
-    """A robot for display: its drawing, and its motion, which has one sample if it stands still."""
+    """A robot for display: its drawing, and its motion, which has one sample if the robot stands still."""
 
     robot: Robot
     scene: Scene
@@ -48,15 +48,15 @@ def make_figure(
     ----------
     robot : Robot
     track : Track or None
-        Its motion; without one it stands at ``q``.
+        Its motion; if None, the robot stands still at ``q``.
     q : array_like, optional
-        Where it stands; else where all loops are closed, within limits, and on the ground.
+        Configuration of a robot that stands still; by default one with closed loops, within limits, and on the ground.
     file : path, optional
-        URDF or MJCF file to take the links' looks from.
+        URDF or MJCF file from which the links' visual shapes are read.
     package_dirs : sequence of paths
         Folders that hold ROS packages, for meshes.
     ghost : bool
-        Whether it is shown pale, behind another.
+        Whether it is shown as a pale ghost behind another robot.
     """
     if track is not None:
         start = np.array(track.q[int(np.argmax(np.isfinite(track.q).all(axis=1)))])

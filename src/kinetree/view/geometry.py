@@ -1,7 +1,7 @@
 """The appearance of a robot: simple shapes and meshes on its bodies, and those from a URDF file.
 
-The model has no appearance, since that does not change the motion; it is read here, from the file, when
-somebody views the robot.
+The model has no appearance, since that does not affect the motion; it is read here from the file when the robot is
+viewed.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class Look:
         Index of the body, -1 for the base.
     shape : Shape
     pose : Pose
-        Of the shape on the body.
+        Pose of the shape on the body.
     color : Color or None
-        None: the mesh's own, or one for the body.
+        If None, the mesh's own color, or a default color for the body.
     role : {"link", "joint", "loop", "base"}
-        What it stands for.
+        What the shape represents.
     line : int or None
-        Where the file asks for it, 0 if that is not known; None for shapes that no file asks for.
+        Line of the file that defines it, 0 if unknown; None for shapes that are not from a file.
     """
 
     body: int
@@ -125,9 +125,9 @@ def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) ->
     Parameters
     ----------
     path : Path
-        Of the URDF file.
+        Path of the URDF file.
     model : Model
-        Read from this file; it says where on which body each link is.
+        The model read from this file, which defines the body and pose of each link.
     package_dirs : sequence of Path
         Folders that hold ROS packages, for ``package://`` addresses.
     """
@@ -145,7 +145,7 @@ class _UrdfLooks:
         self.visuals = [
             (link.attributes.get("name", ""), v) for link in self.root.all("link") for v in link.all("visual")
         ]
-        # a material may be defined beside the links, or inside of one and meant for all
+        # a material may be defined next to the links, or inside one of them for use by all
         owners = (*(visual for _, visual in self.visuals), self.root)
         named = [m for owner in owners for m in owner.all("material") if m.attributes.get("name")]
         self.colors = {m.attributes["name"]: color for m in named if (color := self.own_color(m)) is not None}

@@ -16,7 +16,7 @@ from ..model.tree import Model
 from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, Look, Shape, Sphere
 
 SHOWN_GROUPS = 3
-"""MuJoCo's own viewer shows geoms of groups 0 to 2; by custom, those beyond are for collisions."""
+"""MuJoCo's own viewer shows geoms of groups 0 to 2; by convention, others are for collisions."""
 
 
 def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
@@ -26,7 +26,7 @@ def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
     ----------
     path : Path
     model : Model
-        Read from this file; it says where on which body each of MuJoCo's bodies is.
+        The model read from this file, which defines the body and pose of each of MuJoCo's bodies.
     """
     mujoco = import_mujoco(str(path))
     seen, missing, _ = compiled(mujoco, Source(path, path.read_bytes()))
@@ -49,7 +49,7 @@ def _looks(mujoco: Any, m: Any, model: Model, problems: list[str]) -> Iterator[L
             w, x, y, z = (float(c) for c in m.geom_quat[i])
             pose = frame.pose @ Pose.of(m.geom_pos[i], quaternion=(x, y, z, w))
             yield Look(frame.body, shape, pose, color, line=0)
-        elif m.geom_type[i] != mujoco.mjtGeom.mjGEOM_PLANE:  # planes are the ground, which the viewer has
+        elif m.geom_type[i] != mujoco.mjtGeom.mjGEOM_PLANE:  # planes are the ground, which the viewer draws itself
             problems.append(f"geom {i} of body {name!r} is of a type that cannot be drawn")
 
 

@@ -17,7 +17,7 @@ from ..simulation.records.record import Record, require_joints_of
 from ..spatial.arrays import Array, pack, quaternions_of, split
 
 FINEST = 1.0 / 60.0
-"""Records with samples farther apart than this many seconds are filled in between."""
+"""If samples are farther apart than this many seconds, samples in between are interpolated."""
 
 MOST_SAMPLES = 20_000
 
@@ -35,7 +35,7 @@ class Poses:
         batch = q.shape[:-1]
         if model.symbols:
             raise NoValueError(symbols_of_geometry(model) or model.symbols)
-        with np.errstate(invalid="ignore"):  # infinity goes the way of NaN: it is not drawn
+        with np.errstate(invalid="ignore"):  # infinity is treated like NaN: it is not drawn
             posed = kinematics.poses(model, split(q))
         if not posed:
             return cls(np.zeros((*batch, 0, 3)), np.zeros((*batch, 0, 4)))
@@ -60,7 +60,7 @@ class Poses:
 
 
 def quaternions(matrices: Array) -> Array:
-    """Find the quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
+    """Find the quaternions w, x, y, z of rotation matrices; NaN if a matrix contains NaN."""
     return quaternions_of(matrices)[..., [3, 0, 1, 2]]
 
 
@@ -94,15 +94,15 @@ class Track:
     time : ndarray (T,)
     q : ndarray (T, nq)
     poses : Poses
-        With time first.
+        Poses of all bodies, with time first.
     energy : dict from str to ndarray (T,)
         Curves to plot.
     v, tau : ndarray (T, nv) or None
-        Velocities and forces of the joints, to plot, where they are known.
+        Velocities and forces of the joints to be plotted, if they are known.
     forces, moments : ndarray (T, points, 3)
-        Contact forces and other wrenches on the robot, along world axes; without moments, these are zero.
+        Contact forces and other wrenches on the robot, along world axes; missing moments are zero.
     spots : tuple of BodyPoint
-        Where they act; as many as there are points, or none if that is not known.
+        Points at which they act; empty if these are not known.
     """
 
     time: Array
@@ -183,8 +183,8 @@ def contact_places(model: Model, contacts: Any, record: Record) -> tuple[BodyPoi
     ----------
     model : Model
     contacts
-        A ground, contacts, spots or names of frames, or a list of these, in the order they were
-        simulated with; None takes what the record says, which may be nothing.
+        A ground, contacts, spots or names of frames, or a list of these, in the order in which they were simulated;
+        None uses the spots of the record, if it has any.
     record : Record
     """
     count = record.contact_forces.shape[-2]

@@ -27,7 +27,7 @@ def page(title: str, show: dict[str, Any]) -> str:
     ----------
     title : str
     show : dict
-        What :func:`kinetree.view.page_data.show_data` gives: plain values and arrays.
+        The result of :func:`kinetree.view.page_data.show_data`: plain values and arrays.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def page(title: str, show: dict[str, Any]) -> str:
         HTML that needs nothing else: no network, no other file.
     """
     text = _template()
-    # the data last: it holds no braces, and names in it cannot pose as a place to fill in
+    # the data last: it contains no braces, so names in it cannot be mistaken for placeholders
     return text.replace("{{title}}", html.escape(title)).replace("{{data}}", packed(show))
 
 

@@ -19,14 +19,14 @@ from .skeleton import equivalent_box
 from .sliders import coordinates, slider_values
 
 USUAL_ARROW, LONGEST_ARROW = 0.25, 0.6
-"""Length of the arrow of a usual force, and of any, as parts of the robot's size."""
+"""Length of the arrow of a typical force, and the longest arrow, as fractions of the robot's size."""
 
 SHADOW = 1.35
-"""Shadows are cast within so many times the radius of what is drawn."""
+"""Shadows are cast within this multiple of the drawing's radius."""
 
 
 def robot_data(figure: Figure) -> dict[str, Any]:
-    """Describe one robot: its shapes, where its bodies are at each sample, and what can be marked on it."""
+    """Describe one robot: its shapes, the poses of its bodies at each sample, and what can be marked on it."""
     model, scene, track = figure.robot.model, figure.scene, figure.track
     parts = [
         {
@@ -74,7 +74,7 @@ def show_data(
 ) -> dict[str, Any]:  # fmt: skip
     """Describe everything on a page; the first figure is the robot, the others are ghosts.
 
-    Without a motion, ``rest`` says what the pose is like at rest.
+    Without a motion, ``rest`` describes the pose at rest.
     """
     main = figures[0]
     robot, scene, track = main.robot, main.scene, main.track
@@ -131,7 +131,7 @@ def _freedoms(robot: Robot, q: Array) -> str:
         return counted(robot.nv, "degree of freedom", "degrees of freedom")
     try:
         return counted(robot.mobility(q).freedoms, "degree of freedom", "degrees of freedom")
-    except StateError:  # an open mechanism is shown, too, as it may come out of a table
+    except StateError:  # an open mechanism, for example from a table, is also shown
         return counted(robot.nv, "freedom of joints", "freedoms of joints")
 
 
@@ -169,7 +169,7 @@ def pose_numbers(poses: Poses) -> Array:
 def _arrows(vectors: Array, count: int, size: float) -> dict[str, Any]:
     """Describe vectors at the spots, and the length of an arrow in meters per unit.
 
-    What is usual gets a good length; arrows of short peaks, such as impacts, end at a few times that.
+    Typical values get a suitable length; arrows of short peaks, such as impacts, are at most a few times as long.
     """
     lengths = np.linalg.norm(vectors, axis=-1) if count and len(vectors) else np.zeros(0)
     acting = lengths[np.isfinite(lengths) & (lengths > 0.0)]

@@ -25,7 +25,7 @@ from .wrench_arrows import with_wrenches
 
 SAMPLES_PER_SECOND = 60
 MOST_NUMBERS = 6_000_000
-"""A motion of many bodies is thinned to so many numbers: what a page of some megabytes can hold."""
+"""A motion of many bodies is thinned to this many numbers, which fit on a page of a few megabytes."""
 
 NAMES = ("t", "q", "v", "tau")
 UNIT_LENGTH = 1e-3
@@ -40,11 +40,11 @@ def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
     Parameters
     ----------
     robot : Robot
-        Whose motion it is.
+        The robot that makes the motion.
     motion : Track, Record, tuple of arrays, Trajectory, Measured or path
-        Arrays are times (n,), positions (n, nq), perhaps velocities and joint forces (n, nv).  Files are what a
-        record was saved to, or a table with a column ``t`` or ``time`` and one for each joint (``q_elbow``, or
-        ``q1``, ``q2``, ...): ``.csv``, ``.npz``, ``.parquet`` or ``.mat``.
+        Arrays are times (n,), positions (n, nq), and possibly velocities and joint forces (n, nv). Files are saved
+        records, or tables with a column ``t`` or ``time`` and one for each joint (``q_elbow``, or ``q1``, ``q2``, ...):
+        ``.csv``, ``.npz``, ``.parquet`` or ``.mat``.
     contacts : optional
         Where a record's contact forces act.
     """
@@ -73,7 +73,7 @@ def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
         try:
             return Record.load(path, robot)
         except FileFormatError:
-            pass  # then it is a table of something else, whose reader says what it lacks
+            pass  # then it is another table, whose reader reports what is missing
     names = {"q": list(robot.q_names)}
     others = {"v": list(robot.v_names), "tau": list(robot.v_names)}
     units = {

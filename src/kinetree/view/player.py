@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..errors import Message, OptionError, Setting
 
 FRAME = 1.0 / 30.0
-"""Seconds between two pictures while playing."""
+"""Seconds between two pictures during playback."""
 
 
 class Player:
@@ -22,7 +22,7 @@ class Player:
     show : callable
         Called with every new time.
     changed : callable
-        Called with whether it plays, when that, speed or repetition changes.
+        Called with whether the motion is playing, whenever this, the speed or the repetition changes.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Player:
         Parameters
         ----------
         time : float
-            Within the interval.
+            A time within the interval.
         """
         if not self.begin <= time <= self.end:
             raise OptionError(f"the motion lasts from {self.begin:g} to {self.end:g} s: {time!r} is outside of it")
@@ -101,7 +101,7 @@ class Player:
             self.show(self.time)
 
     def advance(self, seconds: float) -> None:
-        """Let some time of the wall clock pass."""
+        """Advance the motion by some seconds of real time."""
         with self._lock:
             time = self.time + self._speed * seconds
             if not self.begin <= time <= self.end:

@@ -23,7 +23,8 @@ ROOM = 0.86
 """How much of the picture the robot may fill."""
 
 WALKS = 0.5
-"""The camera follows a robot that goes farther than so many times its size, and can follow one that goes a bit."""
+"""The camera follows a robot that moves farther than this multiple of its size; from a smaller multiple on, it can
+follow."""
 
 SMOOTH = 0.35
 """Seconds over which the path of the camera is smoothed, so that it does not nod with every step."""
@@ -42,7 +43,7 @@ class DrawnPart:
     faces: Array
     flat: bool
     closed: bool
-    """Whether it is seen from outside only: a file's meshes may have holes."""
+    """Whether it is drawn only from the outside; meshes from files may have holes."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ class Sight:
     vertical: float
     """Distance at which the robot's height fits into the picture."""
     horizontal: float
-    """The same for its width, in a picture as wide as high."""
+    """The same for its width, in a square picture."""
     radius: float
-    """Of a ball around everything drawn."""
+    """Radius of a ball around everything that is drawn."""
 
 
 class Scene:
@@ -158,7 +159,7 @@ def followed_path(model: Model, track: Track, up: Array, size: float) -> tuple[A
     Returns
     -------
     path : ndarray (T, 3) or None
-        How far it has gone at each sample, level and smoothed; None for a robot that stays where it is.
+        Horizontal, smoothed displacement at each sample; None for a robot that does not walk.
     walks : bool
     """
     center = mass_center(model, track.poses)
@@ -210,7 +211,7 @@ def mass_center(model: Model, poses: Poses) -> Array | None:
 def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
     """Yield lines that join bodies that slide along one another, and the two sides of every loop joint.
 
-    Where something rolls, or a point is guided along a line or a plane, the sides are nowhere near one another.
+    Loop joints that roll, or that guide a point along a line or plane, are left out, since their sides are far apart.
     """
     for i, joint in enumerate(model.joints):
         if sliding_freedoms(joint.kind) and is_held_at_origin(joint):
@@ -228,7 +229,7 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
 def plane_normal(model: Model, poses: Poses) -> Array | None:
     """Return the common axis of all hinges if they are parallel in the first pose, otherwise None.
 
-    A free base is no hinge: a planar biped is often carried by one.
+    A free base does not count as a hinge: a planar biped often has one.
     """
     first = Poses(poses.position.reshape(-1, len(model.bodies), 3)[0], poses.wxyz.reshape(-1, len(model.bodies), 4)[0])
     normal = None
@@ -245,9 +246,8 @@ def plane_normal(model: Model, poses: Poses) -> Array | None:
 def ground_height(model: Model, heights: Array, size: float) -> tuple[float, bool]:
     """Return the height at which the ground is drawn, or None.
 
-    A robot that can go anywhere stands on the height zero; so does a fixed one that is above it.  Below one that
-    reaches lower, the ground is drawn lower; under one that hangs high above, or where there is no
-    gravity, not at all.
+    For a robot that can move anywhere, the ground is at height zero, as for a fixed one above it. For a robot that
+    reaches lower, the ground is drawn lower; for one that hangs high above, or without gravity, it is not drawn.
     """
     lowest = float(heights.min())
     if not any(model.gravity):

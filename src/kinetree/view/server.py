@@ -25,15 +25,15 @@ NEXT_PORTS = 100
 """How many ports are tried after one that is taken."""
 
 HEARTBEAT = 5.0
-"""Seconds after which a browser that hears nothing is told so, to find out whether it is still there."""
+"""Seconds after which an idle browser gets an empty message, to find out whether it is still connected."""
 
 LARGEST_MESSAGE = 1_000_000
 
 PATIENCE = 10.0
-"""Seconds in which a whole message must arrive, and in which a browser must take what it is sent."""
+"""Seconds within which a whole message must arrive, and within which a browser must accept what it is sent."""
 
 MOST_CONNECTIONS, MOST_PAGES = 64, 32
-"""Connections that are open at the same time, and those among them over which pages wait for news."""
+"""The most simultaneous connections, and the most of these on which pages wait for updates."""
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -49,9 +49,9 @@ class PageServer:
     page : callable
         Returns the page as HTML.
     state : callable
-        Returns what a newly connected browser must know.
+        Returns the state that is sent to a newly connected browser.
     heard : callable
-        Called with what a browser says; returns what to answer it.
+        Called with a message from a browser; returns the reply.
     """
 
     def __init__(
@@ -102,15 +102,16 @@ class PageServer:
     def is_own(self, host: str, reached: str) -> bool:
         """Return whether a host name belongs to this server.
 
-        Whoever owns a name can let it point to this machine after his page was loaded (DNS rebinding), and is then
-        the same site to a browser.  So names count that were chosen here; addresses cannot be turned that way.
+        The owner of a name can make it point to this machine after a page was loaded (DNS rebinding), and a browser
+        then takes both for the same site. So only names chosen here are accepted; addresses cannot be misused in this
+        way.
 
         Parameters
         ----------
         host : str
-            What the browser calls us, with a port or without.
+            The host name that the browser uses, with or without a port.
         reached : str
-            The address of this machine that it is connected to.
+            The address of this machine to which it is connected.
         """
         name, address = _name_and_address(host)
         if name is None:
@@ -137,8 +138,8 @@ class PageServer:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 128  # of connections that nobody has looked at yet; with five, one more waits for a second
-    allow_reuse_address = sys.platform != "win32"  # there it would share a port that is taken
+    request_queue_size = 128  # connections that are not accepted yet; with five, one more would wait for a second
+    allow_reuse_address = sys.platform != "win32"  # on that system it would share a port that is in use
     owner: PageServer
 
     def __init__(self, *args: Any) -> None:
@@ -192,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.connection.settimeout(PATIENCE)  # for what is sent
+        self.connection.settimeout(PATIENCE)  # for sending
         self._arriving = _Timely(self.connection)
         self.rfile.close()
         self.rfile = io.BufferedReader(self._arriving)
@@ -231,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
-        # pages of other sites may not send JSON without asking first, and nobody would answer them
+        # pages of other sites may not send JSON without asking first, and would get no answer
         if self.path != "/do" or kind != "application/json":
             self.close_connection = True
             self._answer(HTTPStatus.BAD_REQUEST, {"message": "only the viewer's own page is answered"})
@@ -302,7 +303,7 @@ def _name_and_address(host: str) -> tuple[str | None, str | None]:
     try:
         parts = urlsplit(f"//{host}")
         name = (parts.hostname or "").rstrip(".")
-        _ = parts.port  # refuses one that is none
+        _ = parts.port  # refuses anything that is not an address
     except ValueError:
         return None, None
     if not name or parts.netloc != host or "@" in host:

@@ -1,9 +1,9 @@
 """A robot drawn from its numbers only: positions of joints, and distribution of mass.
 
-A body is drawn between the places where something is attached to it: its own joint, further joints, loop joints, named
-frames.  Two of them, or several in a row, make a bar, others a plate with a rim, or a solid.  A body with nothing
-attached away from its joint, or that floats, is drawn as the box (or, if slender, the capsule) with its mass and
-inertia: everything with mass is visible.
+A body is drawn between its attachment points: its own joint, further joints, loop joints, named frames. Two points, or
+several in a row, make a bar; others make a plate with a rim, or a solid.  A body with nothing attached away from its
+joint, or that floats, is drawn as the box (or, if slender, the capsule) with its mass and inertia: everything with mass
+is visible.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ PALETTE: tuple[Color, ...] = (
     (0.549, 0.635, 0.322, 1.0),
     (0.827, 0.490, 0.494, 1.0),
 )
-"""Links, in turn."""
+"""Colors of links, used in turn."""
 
 BASE_COLOR: Color = (0.62, 0.63, 0.65, 1.0)
 JOINT_COLOR: Color = (0.23, 0.25, 0.28, 1.0)
 LOOP_COLOR: Color = (0.91, 0.41, 0.10, 1.0)
 
 PLAUSIBLE = 0.12
-"""How large a body may be drawn, as a part of the robot's size, where only its inertia says how large it is."""
+"""The largest size of a body, as a fraction of the robot's size, if it is known only from its inertia."""
 
 PLAUSIBLE_TRUNK = 0.3
 """The same for a body that carries several others, all of them at its own joint."""
@@ -46,13 +46,13 @@ TELESCOPE = 0.75
 """A body that slides in another is drawn thinner."""
 
 IN_A_ROW = 0.05
-"""Points that are so near to a line, for its length, make a bar with kinks and no plate."""
+"""Points this close to a line, relative to its length, make a bar with kinks instead of a plate."""
 
 PLATE = 0.5
-"""Half the thickness of a plate, as a part of the radius of its rim."""
+"""Half the thickness of a plate, as a fraction of the radius of its rim."""
 
 SLENDER = 4.0
-"""Boxes longer than so many times their width are drawn as capsules."""
+"""Boxes longer than this multiple of their width are drawn as capsules."""
 
 
 def link_color(body: int) -> Color:
@@ -132,7 +132,7 @@ def _body(i: int, model: Model, points: Array, radius: float, size: float) -> It
     if not is_held_at_origin(model.joints[i]):
         yield from _massive(i, mass, radius, size, size, apart)
     elif len(apart) < 2 and (not model.children[i] or mass.mass > 0.0):
-        # Many files have inertias far too large for their links; those must not bury the robot.
+        # Many files have inertias that are far too large for their links; these must not hide the robot.
         plausible = PLAUSIBLE_TRUNK if len(model.children[i]) > 1 else PLAUSIBLE
         largest = max(plausible * size, 2.5 * float(np.linalg.norm(mass.com)))
         yield from _massive(i, mass, radius, size, largest, apart)
@@ -194,7 +194,7 @@ def _distinct(points: Iterable[Array], near: float) -> list[Array]:
 def _massive(
     i: int, mass: MassProperties, radius: float, size: float, largest: float, apart: list[Array]
 ) -> Iterator[Look]:
-    """Yield the uniform box with this mass and inertia, and a bar to the one place where the body is held."""
+    """Yield the uniform box with this mass and inertia, and a bar to the point where the body is held."""
     com = np.array(mass.com)
     edges, axes = equivalent_box(mass)
     is_point = not np.all(np.isfinite(edges)) or edges.max() <= 0.0  # or there is no mass at all

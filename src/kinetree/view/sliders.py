@@ -1,4 +1,4 @@
-"""Sliders of joints: their values, and their effect; loops stay closed when one is moved."""
+"""Sliders of joints: their values and their effect; loops stay closed when a slider is moved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array
 
 STEP = 0.1
-"""Radians or meters by which a joint is moved at a time while loops are kept closed."""
+"""Radians or meters by which a joint moves in each step while loops are kept closed."""
 
 MOST_STEPS = 200
 
@@ -86,15 +86,15 @@ def slider_values(robot: Robot, q: Array) -> Array:
 def moved_closed(robot: Robot, q: Array, joint: Joint, part: Array) -> tuple[Array, str]:
     """Move one joint of a mechanism as far as its loops let it.
 
-    The way is gone in small steps, so that the mechanism stays on its branch; the other actuated joints
-    are held if the loops allow that.
+    The joint moves in small steps, so that the mechanism stays on its branch; the other actuated joints are held if the
+    loops allow it.
 
     Returns
     -------
     q : ndarray (nq,)
-        Closed.
+        A closed configuration.
     message : str
-        Why it could not go all the way; empty if it could.
+        Why the joint could not move all the way; empty if it could.
     """
     way = np.abs(part - q[joint.q_slice]).max(initial=0.0)
     count = int(np.clip(np.ceil(way / STEP), 1, MOST_STEPS))

@@ -15,16 +15,17 @@ from ..spatial.arrays import Array
 from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, MeshFile, Shape, Sphere
 
 ROUND = 24
-"""Facets around a cylinder."""
+"""Number of facets around a cylinder."""
 
 MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".glb", ".gltf", ".3mf")
-"""Endings of files that hold triangles: a robot file may name any file, and other kinds are not opened."""
+"""Extensions of mesh files: a robot file may name any file, and other kinds are not opened."""
 
 CREASE = 0.6
-"""Edges sharper than this angle are seen as edges, others are shaded away."""
+"""Edges sharper than this angle are visible; others are smoothed by shading."""
 
 MOST_SHADED = 20_000
-"""Larger meshes are drawn facet by facet: their facets are too small to be seen, and shading them takes long."""
+"""Larger meshes are drawn without smooth shading: their facets are too small to be seen, and shading would take
+long."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ColoredMesh:
     faces: Array
     color: Color | None = None
     flat: bool = False
-    """Whether every facet is to be seen."""
+    """Whether every facet is visible."""
 
 
 def triangles(shape: Shape) -> list[ColoredMesh]:
@@ -102,7 +103,7 @@ def _file(path: Path) -> tuple[ColoredMesh, ...]:
 
 
 def _parts(loaded: Any) -> Iterator[ColoredMesh]:
-    if hasattr(loaded, "graph"):  # a scene: each geometry may stand in several places
+    if hasattr(loaded, "graph"):  # a scene: each geometry may appear in several places
         for node in loaded.graph.nodes_geometry:
             pose, name = loaded.graph[node]
             yield from _parts(loaded.geometry[name].copy().apply_transform(pose))

@@ -47,7 +47,7 @@ SWITCHES = {
     "inertia": "ellipsoids of the bodies' inertia",
     "ghost": "the second robot",
 }
-"""What can be shown or not; those that a robot or motion does not have are missing in its viewer."""
+"""The switches of things to show; those that a robot or motion does not have are missing in its viewer."""
 
 NOT_HERE = {
     "follow": "the robot stays where it is",
@@ -73,11 +73,11 @@ class Viewer:
     view : three floats, optional
         Direction from the robot to the camera.
     show : mapping or sequence of str
-        What to show besides the robot, or not: ``["frames", "com"]``, ``{"ground": False}``; see ``shown``.
+        What to show or hide besides the robot: ``["frames", "com"]``, ``{"ground": False}``; see ``shown``.
     units : str or sequence of str, optional
-        Other units than SI to begin with, ``"deg mm rpm"``; the page has a switch for them.
+        Initial units other than SI, such as ``"deg mm rpm"``; the page has a switch for them.
     host, port
-        Where the page is served; 0 picks any free port; if the given port is taken, the next free one is used.
+        Where the page is served. Port 0 picks any free port; if the given port is in use, the next free one is used.
 
     Attributes
     ----------
@@ -88,9 +88,9 @@ class Viewer:
     q : ndarray
         The configuration shown.
     poses : Poses
-        Where its bodies are.
+        The poses of its bodies.
     shown : dict from str to bool
-        What is shown: ground, joints, follow (the camera goes along), forces, frames, axes, com, inertia, ghost.
+        What is shown: ground, joints, follow (the camera follows the robot), forces, frames, axes, com, inertia, ghost.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Viewer:
             scene.add_posts(self.ground[0])
             every[0] = scene.points(main.some_poses())
         if self.follow is not None and walks:
-            # the camera goes along: what it must see is the robot, wherever it is
+            # the camera follows, so it only needs to see the robot itself
             near = main.some_poses()
             gone = self.follow[:: max(1, len(self.track) // 50)]
             every[0] = (
@@ -167,7 +167,7 @@ class Viewer:
         return f"<Viewer of {self.robot.name!r} at {self.url}>"
 
     def _repr_html_(self) -> str:
-        """Return a recording for a notebook, which stays there after Python has ended."""
+        """Return a recording for a notebook, which remains there after Python has ended."""
         inside = html.escape(self._recorded(), quote=True)
         return f'<iframe srcdoc="{inside}" style="width:100%;height:560px;border:1px solid #ccc"></iframe>'
 
@@ -203,7 +203,7 @@ class Viewer:
         ----------
         joint : Joint or str
         position : float or array_like
-            Its coordinates.
+            Coordinates of the joint.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class Viewer:
         with self._lock:
             self.poses, self.q = self.track.at(time), self.track.q[self.track.index(time)]
             self._away = False
-        if player is not None and not player.playing:  # while it plays, pages go by their own clocks
+        if player is not None and not player.playing:  # during playback, pages use their own clocks
             self._tell({"time": time})
 
     def _place(self, q: Array) -> None:
@@ -363,7 +363,7 @@ class Viewer:
         ----------
         **switches : bool
             ``ground``, ``joints``, ``follow``, ``forces``, ``frames``, ``axes``, ``com``, ``inertia``, ``ghost``:
-            those that are not given stay as they are.
+            those that are not given are unchanged.
 
         Examples
         --------
@@ -396,11 +396,11 @@ class Viewer:
         Parameters
         ----------
         path : path, optional
-            ``.png`` or ``.jpg`` file to write, wholly or not at all.
+            ``.png`` or ``.jpg`` file, which is written completely or not at all.
         size : (int, int)
             Width and height in pixels.
         panel : bool
-            Whether to draw the whole page, controls and curves included.
+            Whether to draw the whole page, including controls and curves.
 
         Returns
         -------
@@ -426,15 +426,15 @@ class Viewer:
         Parameters
         ----------
         path : path
-            ``.mp4``, ``.webm`` or ``.gif`` file to write, wholly or not at all.
+            ``.mp4``, ``.webm`` or ``.gif`` file, which is written completely or not at all.
         fps : float
-            Pictures per second of the film.
+            Frames per second of the video.
         speed : float
-            Seconds of motion per second of film.
+            Seconds of motion per second of video.
         size : (int, int)
             Width and height in pixels, both even.
         progress : bool
-            Show a bar while it takes long.
+            Whether to show a progress bar if it takes long.
 
         Returns
         -------
@@ -464,7 +464,7 @@ class Viewer:
         Parameters
         ----------
         path : path, optional
-            ``.html`` file to write, wholly or not at all.
+            ``.html`` file, which is written completely or not at all.
 
         Returns
         -------
@@ -484,16 +484,16 @@ class Viewer:
             self._camera = capture.Camera(f"{self.url}/?still")
         return self._camera
 
-    # ------------------------------------------------------------------ living and ending
+    # ------------------------------------------------------------------ waiting and closing
 
     def wait(self) -> None:
         """Wait until the user presses Ctrl-C, or the viewer is closed."""
         with contextlib.suppress(KeyboardInterrupt):
-            while not self.server.closed.wait(0.5):  # a wait without end could not be interrupted everywhere
+            while not self.server.closed.wait(0.5):  # an endless wait could not be interrupted on all systems
                 pass
 
     def close(self) -> None:
-        """Stop serving; browsers that show the page keep it, but joints cannot be moved there any more."""
+        """Stop serving; browsers that show the page keep it, but joints can no longer be moved there."""
         if self.player is not None:
             self.player.close()
         if self._camera is not None:

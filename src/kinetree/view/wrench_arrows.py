@@ -24,8 +24,8 @@ def with_wrenches(robot: Robot, track: Track, wrenches: Any) -> Track:
     robot : Robot
     track : Track
     wrenches : mapping from frame to Wrench or array_like
-        Arrays are forces (3,), or moments and forces (6,), at the frame's origin along world axes; with an axis for
-        the samples in front where they change.
+        Arrays are forces (3,), or moments and forces (6,), at the frame's origin along world axes; with a leading axis
+        for the samples if they change.
     """
     if not wrenches:
         return track

@@ -8,7 +8,7 @@ from kinetree.motion.walking import gaits, legs
 from ..walking_machine import BOTH, Walker, walking_system
 
 FOOT_WIDTH = 0.08
-"""Of the spatial biped; the book does not say."""
+"""Width of the feet of the spatial biped in meters; the book does not state it."""
 
 
 def machine() -> Walker:

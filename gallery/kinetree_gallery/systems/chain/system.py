@@ -14,10 +14,10 @@ from kinetree.studies.system import About, GallerySystem
 from ..motion_laws import DEGREE, there_and_back
 
 LENGTH, MASS, THICKNESS = 0.03, 0.05, 0.01
-"""Of one link, from the authors' program."""
+"""Data of one link, from the authors' program."""
 
 JOINTS: dict[int, JointKind] = {1: Revolute("z"), 2: Universal("ZY"), 3: EulerSpherical("ZYX")}
-"""By the number of freedoms; the first turn is always the one in the plane."""
+"""Joints by their number of freedoms; the first turn is always the one in the plane."""
 
 
 def chain(links: int = 20, freedoms: int = 1) -> Robot:
@@ -31,7 +31,7 @@ def chain(links: int = 20, freedoms: int = 1) -> Robot:
     links : int
         At least one.
     freedoms : {1, 2, 3}
-        Of every joint.
+        Freedoms of every joint.
 
     Returns
     -------

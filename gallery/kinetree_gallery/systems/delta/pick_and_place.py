@@ -31,10 +31,11 @@ from ..motion_laws import cycloid
 from .system import close
 
 REACH, RISE, LEVEL, ONE_WAY = 0.30, 0.05, -0.62, 0.30
-"""From where it picks to where it places, height of the arch, level of both, in meters; time there, in seconds."""
+"""Distance from the pick to the place position, height of the arch, height of both positions, in meters; time in
+seconds."""
 
 PRODUCT = 0.25
-"""Mass of what is carried, in kg, a point in the platform's middle."""
+"""Mass of the product in kg, a point mass at the platform's center."""
 
 MIDDLE = (-0.06, -0.06)
 """The platform's middle in its own axes."""
@@ -49,11 +50,11 @@ class CatalogMotor(NamedTuple):
 
     name: str
     rated: float
-    """Torque that it gives all day long, N m."""
+    """Continuous torque, N m."""
     peak: float
-    """Torque that it gives for a moment, N m."""
+    """Peak torque, N m."""
     speed: float
-    """The fastest it turns, rad/s."""
+    """Maximum speed, rad/s."""
     rotor: float
     """Inertia of rotor, brake and the gear's input, kg m^2."""
 
@@ -66,7 +67,7 @@ MOTORS = (
 )
 
 MARGIN = 1.2
-"""How much more torque a motor has than it needs: for friction, and for what nobody thought of."""
+"""Safety factor of the torque, for friction and unforeseen loads."""
 
 
 def along_the_arch(t: Scalar) -> list[Scalar]:
@@ -85,7 +86,7 @@ def with_product(robot: Robot) -> Robot:
 
 
 class Cycle(NamedTuple):
-    """There and back: times, and what the arms do, one column each."""
+    """A cycle there and back: times, and the motions and torques of the arms, one column each."""
 
     time: Array
     speed: Array

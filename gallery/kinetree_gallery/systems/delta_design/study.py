@@ -26,7 +26,8 @@ from ..delta.system import CORNERS, DELTA, DeltaSizes
 from .system import DURATION, arch, at_place, over_the_arch
 
 RING, LEVELS, CORNERS_OF_RING = 0.2, (-0.5, -0.68), 6
-"""Places that must stay in reach: on circles of this radius at these heights, in meters, and how many on each."""
+"""Positions that must remain in reach: on circles of this radius at these heights, in meters, and their number per
+circle."""
 
 
 def _stated(along: PrescribedMechanism) -> Values:
@@ -116,7 +117,7 @@ class Shoulders(NamedTuple):
 
 
 def _along(robot: Robot, t: Array, sizes: DeltaSizes) -> Shoulders:
-    """Return what the shoulders of a delta of some size do along the arch, in closed form."""
+    """Return speeds and torques of the shoulders of a delta of some size along the arch, in closed form."""
     names, rows = _shoulders(robot), _rows(robot)
     states = PrescribedMotion(names, (0.0, DURATION), "over an arch", robot.model, over_the_arch(sizes)).states(t)
     return Shoulders(states.v[:, rows], robot.inverse_dynamics(*states)[:, rows])

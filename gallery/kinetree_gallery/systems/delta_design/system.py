@@ -1,4 +1,4 @@
-"""A delta robot whose platform is led, for the design of its dimensions."""
+"""A delta robot with a prescribed motion of its platform, for the design of its dimensions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..delta.system import CORNERS, DELTA, DeltaSizes, leg_angles
 from ..motion_laws import cycloid
 
 REACH, RISE, LEVEL, DURATION = 0.30, 0.05, -0.62, 0.30
-"""From where it picks to where it places, height of the arch, level of both, in meters; time, in seconds."""
+"""Distance from the pick to the place position, height of the arch, height of both positions, in meters; time in
+seconds."""
 
 
 def arch(t: Scalar) -> Vec3:

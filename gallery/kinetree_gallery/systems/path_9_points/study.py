@@ -19,11 +19,11 @@ from ...analyses.replay import replay
 from .system import COUPLER, CRANK, PIVOT, ROCKER, places
 
 GUESS = {"O": (5, -6), "C": (92, 12), "A": (6, 41), "B": (76, 96), "P": (12, 98)}
-"""A drawing that is some millimeters off everywhere, and draws another curve."""
+"""A drawing whose points are off by some millimeters, so that its curve differs."""
 
 
 def curve(turned: Array) -> Array:
-    """Return where the coupler point of the known four-bar is, in meters, (n, 2): by circles that meet."""
+    """Return the positions of the known four-bar's coupler point, in meters, (n, 2), by intersecting circles."""
     return np.stack(places(turned)["P"], axis=-1)
 
 
@@ -66,7 +66,7 @@ def _path(robot: Robot, drive: str, turn: Array) -> Array:
 
 
 def _coupler(robot: Robot, turn: Array) -> Array:
-    """Return by how much the coupler is turned."""
+    """Return the rotation of the coupler."""
     assert isinstance(robot, Mechanism)
     q = robot.follow({"O": turn})
     x, y, _ = (robot.point_position(q, "B") - robot.point_position(q, "A")).T

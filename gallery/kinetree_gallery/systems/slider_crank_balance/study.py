@@ -52,14 +52,14 @@ class Shaken:
 
     @cached_property
     def force(self) -> Array:
-        """What shakes the frame, along x and y, by the mechanism's dynamics."""
+        """The force that shakes the frame, along x and y, from the mechanism's dynamics."""
         crank = self.crank[:, None]
         moved = self.engine.driven_motion(crank, np.full_like(crank, SPEED), np.zeros_like(crank))
         return np.asarray(moved.shaking().values[:, 3:5])
 
     @cached_property
     def by_hand(self) -> Array:
-        """The same by the textbook's two masses: at the crank's pin and at the piston."""
+        """The same force from the textbook's two masses, at the crank's pin and at the piston."""
         at, found = places(Jet(self.crank, SPEED, 0.0)), np.zeros((self.samples, 2))
         for point, mass in {"A": ROTATING, "B": RECIPROCATING, "W": self.weight}.items():
             for k, x in enumerate(at[point]):
@@ -68,7 +68,7 @@ class Shaken:
 
     @property
     def mean_square(self) -> float:
-        """Of the force."""
+        """Mean square of the force."""
         return float((self.force**2).sum(axis=-1).mean())
 
     def harmonic(self, order: int) -> Array:
@@ -81,7 +81,7 @@ def _stated(along: PrescribedMechanism) -> Values:
 
 
 def _balance(quick: bool) -> Outcome:
-    """Shake the frame without a counterweight, with one for what rotates, and with the textbook's."""
+    """Compute the shaking force without a counterweight, with one for the rotating mass, and with the textbook's."""
     bare, rotating, textbook = (Shaken(mass) for mass in (0.0, ROTATING * CRANK / LEVER, TEXTBOOK))
     unit, ratio = RECIPROCATING * CRANK * SPEED**2, CRANK / ROD
     secondary = unit * (ratio + ratio**3 / 4 + 15 * ratio**5 / 128 + 35 * ratio**7 / 512)

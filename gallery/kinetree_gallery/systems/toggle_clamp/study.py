@@ -1,4 +1,4 @@
-"""A toggle clamp with a spring: what the hand does, what the clamp holds, and where it comes to rest."""
+"""A toggle clamp with a spring: the force of the hand, the clamping force, and the rest position."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _clamping(quick: bool) -> Outcome:
 
 
 def _frequency(clamp: Mechanism, q: Array, turned: float) -> float:
-    """Return the natural frequency at a relaxed place: k L'^2 over the inertia that the handle feels."""
+    """Return the natural frequency at a rest position: k L'^2 over the inertia felt at the handle."""
     slope = as_jet(length(Jet(np.asarray(turned), 1.0, 0.0))).first
     rates = clamp.velocities(q, [1.0])
     return float(np.sqrt(STIFFNESS * slope**2 / (2.0 * clamp.kinetic_energy(q, rates))) / (2.0 * np.pi))

@@ -25,7 +25,7 @@ NAMES_OF_JOINTS = ("name", "names", "joint_name", "joint_names")
 class ArrayTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one.
 
-    Each array becomes columns, named for the quantity and its entries, which are found as in other tables.
+    Each array becomes columns named for the quantity and its entries, which are then found as in other tables.
     """
 
     def __init__(self, path: Path, asked: Asked) -> None:
@@ -55,7 +55,7 @@ class ArrayTable:
         )  # fmt: skip
         self.rows = rows
 
-    # -------------------------------------------------------------- what is there
+    # -------------------------------------------------------------- contents
 
     def _time(self) -> Array | None:
         own: dict[str, str | None] = {name: None for name in self.there if TIME.fullmatch(name)}
@@ -100,7 +100,7 @@ class ArrayTable:
         for name, unit in found.items():
             array = self.there[name]
             if name != key and array.ndim == 1 and len(labels) > 1:
-                continue  # probably of one joint
+                continue  # probably for one joint
             array, own = self._oriented(name, array, labels, fewer, count)
             self.taken.add(name)
             if name != key:
@@ -138,7 +138,7 @@ class ArrayTable:
         return rest[0] if len(rest) == 1 and rest[0].dtype.kind in "fiu" and not self.taken else None
 
     def _rows(self, single: Array | None) -> int:
-        """Return the number of rows, and refuse arrays that disagree."""
+        """Return the number of rows, and refuse arrays of different lengths."""
         if single is not None:
             return len(single)
         rows: int | None = None

@@ -21,20 +21,20 @@ Units = Mapping[str, Mapping[str, str]]
 
 TIME = re.compile(r"t|time", re.IGNORECASE)
 SUGGESTIONS = 4
-"""How many missing columns get a suggestion with almost the same name."""
+"""For how many missing columns a similar name is suggested."""
 
 WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
-"""Suffixes of the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
+"""Suffixes of entries of joints with several entries: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
 
 BY_NUMBER = 2
-"""Index of the first spelling in which columns are numbered."""
+"""Index of the first spelling that numbers the columns."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """Names of the quantities in tables of studies."""
 
 
 def column_name(name: str) -> str:
-    """Return a name on one line: unprintable characters, such as line ends, as in Python."""
+    """Return a name on one line; unprintable characters, such as line ends, are escaped as in Python."""
     return printable(name)
 
 
@@ -51,15 +51,15 @@ class Layout:
     quantities : mapping from str to tuple of int
         The columns of ``q``, ``v``, ...
     remark : str
-        What the user should know: unused columns, names that were not understood.
+        Remarks for the user: unused columns, names that were not recognized.
     fewer : bool
-        Whether the table has only the ``fewer`` columns, which suffice.
+        Whether the table has only the ``fewer`` columns, which are sufficient.
     factors : mapping from int to float
         Factors for columns with a unit.
     nanoseconds : int or None
         The column of nanoseconds to add to the times.
     rules : str
-        What was inferred by a rule; ``remark`` does not repeat it.
+        Inferences that were made by a rule; ``remark`` does not repeat them.
     doubt : str
         Why the columns may have been misunderstood.
     numbered : frozenset of str
@@ -86,14 +86,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a table is read for.
+    """The quantities that are to be read from a table.
 
     Attributes
     ----------
     wanted : mapping
         Quantities with the names of their entries.
     fewer : mapping, optional
-        Some of these entries that suffice.
+        A sufficient subset of these entries.
     units : mapping, optional
         Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
     optional : mapping, optional
@@ -132,7 +132,7 @@ def in_seconds(found: Layout, first: float) -> Layout:
 def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
     """Return the required quantities and those optional ones that a table has.
 
-    With names, it has the quantities with a column; without names, as many as there are columns for.
+    A table with names has the quantities that have a column; without names, it has as many as fit its columns.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def layout(
     wanted : mapping from str to sequence of str
         Quantities in their plain order, with the name of each of their entries.
     fewer : mapping from str to sequence of str, optional
-        Some of these that suffice, because the others follow from them.
+        A sufficient subset of these entries, from which the others follow.
     units : mapping from str to mapping from str to str, optional
         Units of the entries; any unit that a header names is converted to these.
     """
@@ -226,17 +226,18 @@ class _Header:
                 raise FileFormatError(f"two columns are named {name!r}", file, 1)
         self.bare, units = zip(*map(_without_unit, self.names), strict=True)
         self.units: list[str | None] = list(units)
-        self.whole: set[int] = set()  # columns with the name of an entry: brackets in it are not units
+        self.whole: set[int] = set()  # columns with the exact name of an entry: brackets in it are not units
         self.others = OtherNames(self.bare)
         self.nanoseconds: int | None = None
         self.numbered: set[str] = set()
         self.doubt = ""
-        self.understood: dict[str, str] = {}  # what is read from columns that other programs named
+        self.understood: dict[str, str] = {}  # inferences about columns that other programs named
 
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
         """Return the column of every entry.
 
-        By the joint's name, or numbered from zero or one; if some are missing, in the spellings of other programs.
+        Columns are found by the joint's name, or numbered from zero or one; if some are missing, in the spellings of
+        other programs.
         """
         best: list[int | None] = [None] * len(labels)
         self.numbered.discard(key)
@@ -286,7 +287,7 @@ class _Header:
         return list(columns)
 
     def has_just_others(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-        """Return whether just the ``fewer`` columns exist, under names that other programs give them."""
+        """Return whether only the ``fewer`` columns exist, under names used by other programs."""
         if any(k is not None for own in found.values() for k in own):
             return False
         complete = (self.others.choices(key, wanted[key]) for key in wanted)

@@ -54,7 +54,7 @@ def convert(
     law : callable
         Computes some rows.
     sink : Sink
-        Where results go.
+        The table to which results are written.
     threads : int
         Number of parts that are computed at the same time.
     bar : Bar, optional
@@ -140,7 +140,7 @@ def _compute(part: Part, law: Law, sink: Sink) -> Computed:
 
 def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
     """Return the first row that a law refuses, by bisection."""
-    begin, end = 0, len(arrays[0])  # it is in here, and everything before it is good
+    begin, end = 0, len(arrays[0])  # the fault is in this part, and everything before it is fine
     while end - begin > 1:
         middle = (begin + end) // 2
         try:

@@ -22,12 +22,12 @@ COMMENT = ("#", "%")
 DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
-"""The line that tells Excel the delimiter."""
+"""The line that specifies the delimiter for Excel."""
 
 
 @dataclass(frozen=True)
 class CsvHead:
-    """What the first lines of a table reveal.
+    """The properties of a table that follow from its first lines.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def _is_any_number(cell: str) -> bool:
 
 
 def refuse_lone_returns(file: str, block: bytes, line: int) -> None:
-    """Refuse lone carriage returns, which some readers take for line ends and some do not."""
+    """Refuse lone carriage returns, which only some readers take for line ends."""
     if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
         before = LONE_RETURN.search(block)
         here = line + (block.count(b"\n", 0, before.start()) if before else 0)

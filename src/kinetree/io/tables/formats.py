@@ -24,7 +24,7 @@ ELSEWHERE = {
     (".gz", ".zip", ".bz2", ".xz", ".7z"): "unpack it first",
     (".feather", ".arrow"): "in pandas: pd.read_feather({0!r}).to_parquet('m.parquet')",
 }  # fmt: skip
-"""What to do with other files that often contain tables."""
+"""Advice for other files that often contain tables."""
 
 RECORD_MARK = "# kinetree record "
 """Beginning of the first line of a record saved as CSV."""

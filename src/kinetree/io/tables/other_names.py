@@ -1,8 +1,8 @@
 """Column names of other programs: ``/joint_states/position[0]``, ``elbow.velocity``, ``torque1``, ``actual_qd_3``.
 
-A name is split into words.  It is understood if it consists of a word for a quantity and the name or number of a joint,
-in either order, perhaps after a path (``/arm/``), with words that add nothing (``measured``), or with a unit at its end
-(``torque_1_Nm``).  With any other word it is not used: ``target_q_0`` is not a measured position.
+A name is split into words.  It is recognized if it consists of a word for a quantity and the name or number of a joint,
+in either order, possibly after a path (``/arm/``), with words without significance (``measured``), or with a unit at
+its end (``torque_1_Nm``). Names with any other word are not used: ``target_q_0`` is not a measured position.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOT_MEASURED = _set(
     "cmd command commanded commands desired des target targets ref reference references setpoint setpoints goal goals"
     " error errors err limit limits max min ext external std var offset"
 )
-"""Words of columns that were not measured; also in a path."""
+"""Words that mark columns as not measured, also within a path."""
 
 UNITS = {
     ("rad",): "rad", ("deg",): "deg", ("degrees",): "deg", ("mm",): "mm", ("m",): "m", ("rpm",): "rpm",
@@ -104,7 +104,7 @@ def readings(name: str, labels: frozenset[tuple[str, ...]]) -> Iterator[Reading]
         The words of the names of all entries, in lower case.
     """
     cut = words_of(name)
-    if WORDS["current"] & {word.lower() for word in cut.words}:  # these always belong to a motor; forces need not
+    if WORDS["current"] & {word.lower() for word in cut.words}:  # these always belong to a motor, while forces need not
         cut = _without(cut, "motor")
     if len(name) > LONGEST or NOT_MEASURED & {word.lower() for word in cut.words}:
         return
@@ -186,7 +186,7 @@ class OtherNames:
         """
         cut = [tuple(word.lower() for word in words_of(label).words) for label in labels]
         if len(set(cut)) != len(cut):
-            cut = [()] * len(labels)  # names that are the same once split: only numbers are left
+            cut = [()] * len(labels)  # names that are equal after splitting differ only in their numbers
         whole = frozenset(words for words in cut if words)
         if whole not in self._found:
             self._found[whole] = [list(readings(name, whole)) for name in self.names]
@@ -211,7 +211,7 @@ class OtherNames:
         return []
 
     def like(self, key: str) -> list[str]:
-        """Return columns whose names have a word for a quantity, whichever entry they may be."""
+        """Return columns whose names contain a word for a quantity, regardless of the entry."""
         words = [{word.lower() for word in words_of(name).words} for name in self.names]
         return [
             name

@@ -28,7 +28,7 @@ class Rows:
 
 
 def rows_of(layout: Layout, column: Callable[[int], Array]) -> Rows:
-    """Return rows from a function that reads a column, in the units that are wanted."""
+    """Return rows from a function that reads a column, in the requested units."""
     own = tuple(np.stack([column(k) for k in ks], axis=1) for ks in layout.quantities.values())
     time = None if layout.time is None else column(layout.time)
     if time is not None and layout.nanoseconds is not None:
@@ -54,15 +54,15 @@ class OpenTable:
     parts: Callable[[], Iterator[Part]]
     has_time: bool
     remark: str = ""
-    """What the user should know: unused columns, and all of ``rules``."""
+    """Remarks for the user: unused columns, and all of ``rules``."""
     fewer: bool = False
-    """Whether it has only the fewer columns that suffice."""
+    """Whether it has only the sufficient subset of columns."""
     quantities: tuple[str, ...] = ()
     """The quantities of the arrays of its rows, in order."""
     groups: Callable[[Sequence[int]], Iterator[Part]] | None = None
     """For a Parquet file: returns the parts of some of its row groups."""
     rules: str = ""
-    """What was inferred by a rule, because the file does not use kinetree's own names."""
+    """Inferences that were made by a rule, because the file does not use kinetree's own names."""
     doubt: str = ""
     """Why its columns may have been misunderstood."""
     numbered: frozenset[str] = frozenset()

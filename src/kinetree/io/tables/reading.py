@@ -62,7 +62,7 @@ def open_table(
 class CsvTable:
     """Comma-separated values; also with semicolons, tabs or spaces, and with decimal commas.
 
-    Every line is a row.  An empty line is an error (a lost sample, perhaps) except at the end of the file.
+    Every line is a row. An empty line is an error (possibly a lost sample) except at the end of the file.
     """
 
     def __init__(self, path: Path, asked: Asked) -> None:
@@ -125,7 +125,7 @@ class CsvTable:
         if self.delimiter == " ":  # any number of spaces and tabs
             block = b"\n".join(b" ".join(row.split()) for row in block.split(b"\n"))
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter, self.head.decimal)
-        if columns is None:  # not installed, or something is wrong: the slow reader reports what and where
+        if columns is None:  # not installed, or something is wrong: the slow reader reports the error and its position
             columns = self._carefully(block, line)
         if self.head.joints:
             self._refuse_other_joints(block, line)

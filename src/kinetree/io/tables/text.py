@@ -23,7 +23,7 @@ class TextTable:
     title : str
         A line above.
     more : str
-        How to see rows that are left out: ``"forces.multipliers has all"``.
+        How to see rows that are not shown: ``"forces.multipliers has all"``.
     notes : sequence of str
         Lines below.
     """

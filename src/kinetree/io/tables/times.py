@@ -12,12 +12,13 @@ SINCE_1970 = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
 """Units of clocks that count since 1970, besides seconds."""
 
 CLOCKS = (1e9, 4e9)
-"""Range of such a clock in seconds, from 2001 to 2096; counted from any other start it would be a lifetime."""
+"""Range of such a clock in seconds, from 2001 to 2096; times that are counted from any other start are not this
+long."""
 
 LOST_DIGITS = 0.05
 """Times have too few digits if more than this share of rows has the time of the previous row."""
 FEW = 3
-"""So few such rows are not a pattern."""
+"""If there are no more such rows than this, they are not a pattern."""
 
 
 def unit_since_1970(first: float) -> str | None:
@@ -32,7 +33,7 @@ def unit_since_1970(first: float) -> str | None:
 
 
 def repeated(times: Array, arrays: Sequence[Array]) -> Array:
-    """Return which rows repeat the previous one, including its time: messages that came twice."""
+    """Return which rows repeat the previous one, including its time: messages that were received twice."""
     same = np.diff(times) == 0.0
     for x in arrays:
         if not same.any():

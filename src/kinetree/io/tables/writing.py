@@ -27,7 +27,7 @@ def csv_text(columns: Mapping[str, Any], first_line: str = "") -> str:
     Parameters
     ----------
     columns : mapping from str to array-like
-        Numbers or words, the same number in each.
+        Numbers or words; all columns have the same length.
     first_line : str
         A line above the names.
     """
@@ -63,7 +63,7 @@ class Sink:
     key : str
         Name of the quantity, such as ``tau``.
     labels : sequence of str
-        A name for each of them.
+        Names of its entries.
     has_time : bool
         Whether a column of times comes first.
     """
@@ -81,7 +81,7 @@ class Sink:
         raise NotImplementedError
 
     def write(self, encoded: Any) -> None:
-        """Append what :meth:`encode` made; called in the order of the rows."""
+        """Append the result of :meth:`encode`; called in the order of the rows."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class ParquetSink(Sink):
         """Begin the file with its schema."""
         arrow = need_pyarrow()
         self.schema = arrow.schema([(name, arrow.float64()) for name in self.names])
-        # numbers hardly repeat: a dictionary would only cost time
+        # numbers hardly ever repeat, so a dictionary would only cost time
         self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema, use_dictionary=False)
 
     def encode(self, time: Array | None, values: Array) -> Any:

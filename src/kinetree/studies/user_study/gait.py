@@ -25,7 +25,7 @@ def read_gait(
 ) -> tuple[trajectories.Trajectory, Walk, float]:
     """Read a walk of all driven joints in the robot's order, that of the legs, and the base's height above the hips.
 
-    Driven joints that do not belong to a leg stay where they are in ``q``.
+    Driven joints that do not belong to a leg keep their positions in ``q``.
     """
     missing = [key for key in ("period", "stride", "height", "foot_height", "legs", "duration") if key not in fields]
     if missing:
@@ -54,7 +54,7 @@ def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
     joints = [reader.text(item, "a joint of a leg") for item in reader.items(given["joints"], "joints")]
     driven = {j.name: j for j in driven_joints(robot.model)}
     for item, name in zip(reader.items(given["joints"], "joints"), joints, strict=True):
-        robot.joint(name)  # or raises an error with the name that was meant
+        robot.joint(name)  # raises an error that suggests the intended name
         if name not in driven:
             raise reader.error(f"joint {name!r} cannot be part of a leg: it needs a motor", item)
     places = [place for name in joints for place in angles_of(robot, name)]

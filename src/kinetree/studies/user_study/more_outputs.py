@@ -1,4 +1,4 @@
-"""What a user's study writes besides motion and motor forces: pin forces, paths of points, other units."""
+"""Outputs of a user's study besides motion and motor forces: pin forces, paths of points, other units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MoreOutputs:
     paths : mapping from str to (frame, point)
         Points whose paths are written and drawn.
     units : ShownUnits
-        Of tables and drawings.
+        Units of tables and drawings.
     """
 
     forces: bool = False
@@ -75,7 +75,7 @@ class MoreOutputs:
 
 
 def _joint_forces(robot: Robot, motion: States) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return moments and forces at all joints by name and component, and how large the forces are."""
+    """Return moments and forces at all joints by name and component, and the magnitudes of the forces."""
     if robot.loops is not None:
         found = robot.constraint_forces(*motion)
         pins = {name: found.at(name)[:, 3:] for name in (*robot.joint_names, *robot.loop_names)}

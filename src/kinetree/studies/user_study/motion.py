@@ -22,7 +22,7 @@ from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
 SAMPLES = 201
-"""Samples of a motion of the gallery that a controller follows; between them it is a quintic in time."""
+"""Number of samples of a gallery motion that a controller follows; the motion is a quintic in time between them."""
 
 PROFILES = {"cycloid": "cycloid", "quintic": "quintic", "cubic": "cubic", "trapezoid": "trapezoid"}
 
@@ -33,7 +33,7 @@ MOVES: dict[str, Callable[..., trajectories.Trajectory]] = {
 
 PACE = ("speed", "acceleration", "duration")
 TOOL_PATHS = {"line": ("to", "orientation"), "arc": ("via", "to", "orientation"), "turn": ("axis", "angle", "center")}
-"""Paths of a frame, with the keys that say where they go."""
+"""Paths of a frame, with the keys that define them."""
 
 MOTION_KEYS = {
     **dict.fromkeys(MOVES, ("from", "to", "duration")),
@@ -322,7 +322,7 @@ class MotionReader(NodeReader):
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are different")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
         ground = named_systems.system(system).ground
-        if ground is not None:  # without ground machines fall, and without the right start they stumble
+        if ground is not None:  # without ground, machines fall, and from the wrong initial state they stumble
             self.brought = (ground(),)
             self.start_on(q[0], v[0])
         return followed.held(), states, span

@@ -1,4 +1,4 @@
-"""What a user's study computes: forces for a motion, and a simulation."""
+"""The analyses of a user's study: forces for a motion, and a simulation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StudyPlan:
         Duration of the motion.
     samples : int
     controller, elements
-        For the simulation.
+        Controller and elements of the simulation.
     simulation : mapping
         Options of :func:`kinetree.simulate`; empty if there is none.
     plots : sequence of str
@@ -66,7 +66,7 @@ class StudyPlan:
     free_base : bool
         Whether only the joints with motors follow the motion, and the others move by the dynamics.
     forces : sequence of force elements
-        Forces that act in the simulation.
+        Force elements that act in the simulation.
     begins : str
         Where the simulation begins, in words.
     facts : mapping from str to sequence of StatedFact
@@ -137,7 +137,7 @@ class StudyPlan:
             "beyond_range": lambda: np.maximum(0.0, beyond),
             "beyond_speed": lambda: np.maximum(0.0, np.abs(motion.v) - robot.velocity_limits),
         }
-        unheld = not self.elements and self.forces  # with forces that may lift it
+        unheld = not self.elements and self.forces  # with forces that may lift the robot
         if record is not None and not unheld and can_fall(robot, self.q):
             found["height_left"] = lambda: height_left(robot, self.elements, motion.q)
         return found

@@ -90,12 +90,12 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     Parameters
     ----------
     path : path-like
-        YAML, as :func:`starter` explains it.
+        A YAML file in the format that :func:`starter` explains.
 
     Raises
     ------
     FileFormatError
-        With file and line.
+        If the file is not valid; the error names file and line.
     """
     place = as_path(path, "a study file")
     data = whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")
@@ -126,7 +126,7 @@ class StudyReader(MotionReader):
         if self.number(root.entries[MARK], "the version of the format") != VERSION:
             raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
         self.root = root
-        is_folder = "redysim" in root.entries  # it has a robot of its own
+        is_folder = "redysim" in root.entries  # the folder has its own robot
         self.top = self.fields(root, "the study", TOP_KEYS, required=() if is_folder else ("robot",))
 
     def study(self) -> UserStudy:
