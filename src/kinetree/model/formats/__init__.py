@@ -1,4 +1,7 @@
-"""Readers and writers of robot files: URDF, SDF, MJCF, kinetree's YAML, and files of the sources' programs."""
+"""Readers and writers of robot files: URDF, SDF, MJCF, kinetree's YAML, and files of the sources' programs.
+
+Each format is imported when a file of it is read or written: a shell that completes names of joints waits for it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ...errors import FileFormatError, NoValueError, OptionError, RobotFileNotFoundError, UnsupportedError
 from ...io.atomic_files import beside
 from ...io.other_programs import READERS, of_program
 from ...io.paths import as_path, file_meant, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, sdf, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -45,8 +49,9 @@ def read(
     source, chosen = _open(of_program("redysim").inputs_of(place) if is_redysim else place), options or Options()
     if loops is not None:
         side = _open(as_path(loops, "a file with loops"))
-        is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
-        chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
+        loop_list = _format("loop_list")
+        is_list = loop_list.is_loop_list(_format("yaml_nodes").nodes(side))
+        chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else _format("yaml").SideFile(side))
     if chosen.values and source.path.suffix.lower() != WITH_SYMBOLS:
         raise OptionError(f"values are for symbols in .par files; {source.file} has none")
     return _reader(source)(source, chosen)
@@ -66,14 +71,14 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     """
     path = as_path(path, "a robot file")
     refuse_unwritable(path)
-    writer = WRITERS[path.suffix.lower()]
+    writer: Callable[[Model], str] = _format(WRITERS[path.suffix.lower()]).write
     if model.symbols and path.suffix.lower() != WITH_SYMBOLS:
         raise NoValueError(model.symbols)
     if original is not None:
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
             raise UnsupportedError(f"original= is for URDF files; it cannot write {path} from {original}")
-        writer = partial(urdf_edit.edited, source=source)
+        writer = partial(_format("urdf_edit").edited, source=source)
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
@@ -82,11 +87,22 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         place.write_bytes(data)
 
 
-WRITERS: dict[str, Callable[[Model], str]] = {
-    ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
-    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": lambda model: of_program("symoro").write(model),
+WRITERS = {
+    ".yaml": "yaml", ".yml": "yaml", ".urdf": "urdf_writer", ".sdf": "sdf", ".xml": "mjcf_writer",
+    ".mjcf": "mjcf_writer", WITH_SYMBOLS: "symoro",
 }  # fmt: skip
-"""Writers of robot files, by the file name's extension."""
+"""Modules that write robot files, by the file name's extension."""
+
+OF_ENDING = {".yaml": "yaml", ".yml": "yaml", ".urdf": "urdf", ".sdf": "sdf", ".world": "sdf", **READERS}
+"""Modules that read robot files, by the file name's extension; XML has its root element for that."""
+
+ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
+"""Modules that read XML files, by the root element."""
+
+
+def _format(name: str) -> Any:
+    """Return the module of a format."""
+    return of_program(name) if name in READERS.values() else import_module(f".{name}", __package__)
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -104,30 +120,21 @@ def _open(path: Path) -> Source:
 
 def _reader(source: Source) -> Callable[[Source, Options], Model]:
     suffix = source.path.suffix.lower()
-    if suffix in (".yaml", ".yml"):
-        return yaml.read
-    if suffix == ".urdf":
-        return urdf.read
-    if suffix in (".sdf", ".world"):
-        return sdf.read
-    if suffix in READERS:
-        read: Callable[[Source, Options], Model] = of_program(READERS[suffix]).read
-        return read
+    name = OF_ENDING.get(suffix)
     if suffix in (".xml", ".mjcf"):
-        root = xml.parse(source.data, source.file)
-        if root.tag == "robot":
-            return urdf.read
-        if root.tag == "mujoco":
-            return mjcf.read
-        if root.tag == "sdf":
-            return sdf.read
-        raise FileFormatError(
-            f"the root element is <{root.tag}>; a robot file has <robot> (URDF), <sdf> or <mujoco> (MJCF)",
-            source.file,
-            root.line,
-        )
+        root = _format("xml").parse(source.data, source.file)
+        if root.tag not in ROOTS:
+            raise FileFormatError(
+                f"the root element is <{root.tag}>; a robot file has <robot> (URDF), <sdf> or <mujoco> (MJCF)",
+                source.file,
+                root.line,
+            )
+        name = ROOTS[root.tag]
+    if name is not None:
+        read: Callable[[Source, Options], Model] = _format(name).read
+        return read
     if suffix == ".xacro":
-        raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
+        raise FileFormatError(f"xacro must be expanded first: {_format('urdf').XACRO_HINT}", source.file)
     raise FileFormatError(
         f"files ending in {suffix or 'nothing'!r} are not supported; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
         ".m (ReDySim), .par (SYMORO) or .mat (spatial_v2)",
