@@ -166,3 +166,29 @@ def test_every_printed_line_is_one_of_these_terms(make):
     tree = robot.tree if robot.model.is_constrained else robot
     for name, value in (("gravity", tree.gravity_force(state[0])), ("bias", tree.bias_force(*state[:2]))):
         np.testing.assert_allclose(numbers(e, state, getattr(e, name)).ravel(), value, rtol=1e-10, err_msg=name)
+
+
+def test_equations_are_printed_as_text_on_the_command_line_too(tmp_path):
+    from helpers.cli import invoke
+
+    two = kt.load("two-link")
+    text = str(two.equations(numbers="float"))
+    lines = dict(line.rpartition(" = ")[::2] for line in text.splitlines() if "[" in line)
+    assert set(lines) == {"M[1,1]", "M[1,2] = M[2,1]", "M[2,2]", "c[1]", "c[2]", "g[1]", "g[2]"}
+    q, v = np.array([0.3, -0.7]), np.array([0.5, 1.1])
+    values = dict(zip(("q1", "q2", "v1", "v2"), (*q, *v), strict=True))
+    numbers = {left: float(sp.sympify(right.replace("^", "**")).subs(values)) for left, right in lines.items()}
+    mass = two.mass_matrix(q)
+    assert numbers["M[1,2] = M[2,1]"] == pytest.approx(mass[0, 1])
+    assert numbers["c[1]"] + numbers["g[1]"] == pytest.approx(two.bias_force(q, v)[0])
+    assert "q2, v2, a2: " + two.joint_names[1] in text
+    assert invoke("equations", "two-link").stdout.strip() == text
+    assert invoke("equations", "two-link", "--latex", "--exact").stdout.strip() == two.equations().latex()
+    invoke("equations", "two-link", "-o", tmp_path / "two.tex")
+    assert (tmp_path / "two.tex").read_text().strip() == two.equations(numbers="float").latex()
+    raw = invoke("equations", "kuka-kr5", "--locked", "joint_3,joint_4,joint_5,joint_6", "--no-simplify").stdout
+    assert "M(q) a + c(q, v) + g(q) = tau" in raw
+    loops = str(kt.load("four-bar").equations(numbers="float"))
+    assert "M(q) a + c(q, v) + g(q) = tau + K(q)^T lambda" in loops
+    assert "phi[1] = " in loops
+    assert "k[1] = " in loops

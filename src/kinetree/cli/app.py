@@ -92,6 +92,10 @@ COMMANDS = (
         "Count the operations of every algorithm, and compare with published counts."
     ),
     Command(
+        EXPORT, "equations", ".cli.equations:equations",
+        "Show the equations of motion of a small robot, as text or as LaTeX."
+    ),
+    Command(
         EXPORT, "codegen", ".cli.codegen:codegen",
         "Write algorithms as C99 without allocation: a source file, a header and a test program.",
     ),

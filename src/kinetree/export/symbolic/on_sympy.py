@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 from sympy.core.parameters import distribute
@@ -198,8 +198,16 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
 # ------------------------------------------------------------------ equations of motion
 
 
+class Line(NamedTuple):
+    """A line of the equations, in LaTeX and as plain text; without a value it is the whole equation."""
+
+    latex: str
+    plain: str
+    value: Any = None
+
+
 class Equations:
-    """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is first used.
+    """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is first used.  ``print`` it.
 
     M includes the inertia of rotors, and g includes the springs of joints and tendons. Friction is left out: tau is the
     force that remains after friction has been overcome.
@@ -264,25 +272,40 @@ class Equations:
 
     def latex(self) -> str:
         """Return the equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
-        return "\\begin{align*}\n" + " \\\\\n".join(self._lines()) + "\n\\end{align*}"
+        lines = [left if e is None else f"{left} &= {self._text(e)}" for left, _, e in self._lines()]
+        return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+
+    def __str__(self) -> str:
+        """Return the equations as plain text, entry by entry: what ``print`` shows."""
+        model = self.subject.robot.model
+        alike = (
+            [f"{q}, {v}, {a}" for q, v, a in zip(self.q, self.v, self.a, strict=True)] if model.nq == model.nv else None
+        )
+        named = zip(alike or [f"{v}, {a}" for v, a in zip(self.v, self.a, strict=True)], model.v_names, strict=True)
+        lines = [f"equations of motion of {self.subject.name!r}", *(f"  {symbols}: {name}" for symbols, name in named)]
+        lines += [left if e is None else f"{left} = {e}".replace("**", "^") for _, left, e in self._lines()]
+        return "\n".join(lines)
 
     def _text(self, e: Any) -> str:
         names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})
         return str(sp.latex(e, symbol_names=names))
 
-    def _lines(self) -> list[str]:
+    def _lines(self) -> list[Line]:
         n = len(self.v)
         comma = "," if n > 9 else ""
-        lines = [r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= " + self._right]
+        lines = [Line(r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= " + self._right[0],
+                      "M(q) a + c(q, v) + g(q) = " + self._right[1])]  # fmt: skip
         for i in range(1, n + 1):
             for j in range(i, n + 1):
-                left = f"M_{{{i}{comma}{j}}}" + (f" = M_{{{j}{comma}{i}}}" if i != j else "")
-                lines.append(f"{left} &= {self._text(self.mass_matrix[i - 1, j - 1])}")
+                places = ((i, j), (j, i)) if i != j else ((i, i),)
+                left = " = ".join(f"M_{{{row}{comma}{column}}}" for row, column in places)
+                plain = " = ".join(f"M[{row},{column}]" for row, column in places)
+                lines.append(Line(left, plain, self.mass_matrix[i - 1, j - 1]))
         for letter, column in (("c", self.coriolis), ("g", self.gravity)):
-            lines += [f"{letter}_{{{i + 1}}} &= {self._text(x)}" for i, x in enumerate(column)]
+            lines += [Line(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(column)]
         return lines
 
-    _right = r"\tau"
+    _right = (r"\tau", "tau")
 
     def _repr_latex_(self) -> str:
         return self.latex()
@@ -349,16 +372,16 @@ class ConstrainedEquations(Equations):
         """Joint forces for the motion while the loops carry the multipliers, M a + c + g - K^T lambda, a column."""
         return self.tree_tau - self.jacobian.T * sp.ImmutableMatrix(self.multipliers)
 
-    _right = r"\tau + K(q)^T \lambda"
+    _right = (r"\tau + K(q)^T \lambda", "tau + K(q)^T lambda")
 
-    def _lines(self) -> list[str]:
-        lines = [*super()._lines(), r"\varphi(q) &= 0", r"K(q)\, \ddot{q} + k(q, \dot{q}) &= 0"]
-        for i in range(len(self._rows)):
-            lines.append(rf"\varphi_{{{i + 1}}} &= {self._text(self.constraints[i])}")
+    def _lines(self) -> list[Line]:
+        lines = [*super()._lines(), Line(r"\varphi(q) &= 0", "phi(q) = 0")]
+        lines.append(Line(r"K(q)\, \ddot{q} + k(q, \dot{q}) &= 0", "K(q) a + k(q, v) = 0"))
+        lines += [Line(rf"\varphi_{{{i + 1}}}", f"phi[{i + 1}]", self.constraints[i]) for i in range(len(self._rows))]
         for i, j in product(range(len(self._rows)), range(len(self.v))):
             if self.jacobian[i, j] != 0:
-                lines.append(f"K_{{{i + 1},{j + 1}}} &= {self._text(self.jacobian[i, j])}")
-        return lines + [f"k_{{{i + 1}}} &= {self._text(x)}" for i, x in enumerate(self.drift)]
+                lines.append(Line(f"K_{{{i + 1},{j + 1}}}", f"K[{i + 1},{j + 1}]", self.jacobian[i, j]))
+        return lines + [Line(f"k_{{{i + 1}}}", f"k[{i + 1}]", x) for i, x in enumerate(self.drift)]
 
     def _more(self) -> str:
         return f", {counted(len(self._rows), 'constraint', 'constraints')}"
