@@ -70,8 +70,9 @@ def test_a_long_account_of_mobility_fits_a_screen():
 def test_a_record_is_printed_by_joint():
     pendulum = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     record = kt.simulate(pendulum, [0.5], time=0.5, samples=6)
-    title, columns, row = str(record).splitlines()
+    title, columns, row, balance = str(record).splitlines()
     assert "6 samples" in title
+    assert balance.startswith(f"energy balance off by {record.energy.relative_error:.1g} of the energy exchanged")
     assert columns.split()[:2] == ["joint", "unit"]
     assert row.split()[:2] == ["bob_joint", "rad"]
     assert [float(x) for x in row.split()[2:6]] == pytest.approx(
@@ -179,3 +180,24 @@ def test_bearings_carry_the_pull_of_springs_between_points():
     np.testing.assert_allclose(found[0, 3:], jib + up - first - second - [1.0, 2.0, 3.0])
     motors = robot.inverse_dynamics(q, still, still, {"boom": [0, 0, 0, 1.0, 2.0, 3.0]})
     np.testing.assert_allclose(found[:, 1], motors)  # along the joints nothing but the motors is left
+
+
+def test_springs_between_points_are_forces_by_name():
+    clamp = kt.linkage(
+        points={"O": (0, 0), "A": (0, 30), "B": (0, 80), "C": (40, 80), "pad": (100, 80), "seat": (100, 40)},
+        bars={"handle": "O A", "link": "A B", "arm": "C B pad"},
+        springs={"pressed": {"between": "seat pad", "stiffness": "200 N/mm", "rest": 45}},
+        ground="O C seat", motor="O", units="mm", gravity=(0, 0),
+    )  # fmt: skip
+    q = clamp.follow({"O": np.array([0.05, -0.1])})
+    forces = clamp.constraint_forces(q, np.zeros((2, 3)), np.zeros((2, 3)))
+    away = clamp.point_position(q, "pad") - [0.1, 0.04, 0.0]
+    length = np.linalg.norm(away, axis=-1, keepdims=True)
+    pushed = 2e5 * (0.045 - length) * away / length  # on the arm, whose point is the last one
+    assert np.allclose(forces.at("pressed")[:, 3:], pushed)
+    assert np.allclose(forces.columns()["pressed.world_fy [N]"], pushed[:, 1])
+    on_arm = 1 if clamp.model.loops[0].successor == clamp.body_names.index("arm") else -1
+    assert np.allclose(forces.at("C")[:, 3:] + pushed + on_arm * forces.at("B")[:, 3:], 0.0, atol=1e-9)  # it rests
+    assert "pressed" in str(forces)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'pressed'"):
+        forces.at("presed")

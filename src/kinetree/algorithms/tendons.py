@@ -120,6 +120,17 @@ def stretch(tendon: Tendon, length: Scalar) -> Scalar:
     return where(length > long, length - long, where(length < short, length - short, 0.0 * length))
 
 
+def spring_forces(tree: Model, q: Scalars) -> dict[str, Vec3]:
+    """Return what each spring through points exerts on the body of its last point, along world axes."""
+    posed = poses(tree, q)
+    found = {}
+    for tendon in (t for t in sprung(tree) if t.points):
+        pull = tendon.stiffness * stretch(tendon, through_points(tree, tendon.points, posed).length)
+        before, last = (_world(posed, point) for point in tendon.points[-2:])
+        found[tendon.name] = distance(before - last)[1] * pull
+    return found
+
+
 def is_as_its_length(tendon: Tendon) -> bool:
     """Return whether a spring between two points rests at zero length: its force is smooth where they meet."""
     return len(tendon.points) == 2 and all(isinstance(x, float) and x == 0.0 for x in tendon.rest)

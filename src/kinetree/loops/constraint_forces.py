@@ -126,6 +126,8 @@ class ConstraintForces:
         Computes :attr:`undetermined`.
     find_along_world : callable, optional
         Computes :attr:`joint_wrenches_world`.
+    find_springs : callable, optional
+        Computes :attr:`springs`.
     """
 
     tau: Array
@@ -138,6 +140,7 @@ class ConstraintForces:
     of: ForceNames = field(default_factory=ForceNames, repr=False)
     find_undetermined: Callable[[], Undetermined] | None = field(default=None, repr=False, compare=False)
     find_along_world: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
+    find_springs: Callable[[], dict[str, Array]] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def undetermined(self) -> Undetermined:
@@ -154,33 +157,39 @@ class ConstraintForces:
             raise UnsupportedError("forces that were not made by a mechanism are known along body axes only")
         return self.find_along_world()
 
+    @cached_property
+    def springs(self) -> dict[str, Array]:
+        """What springs between points exert on the body of their last point, there and along world axes, (..., 6)."""
+        return {} if self.find_springs is None else self.find_springs()
+
     def at(self, joint: str) -> Array:
         """Return the wrench of a joint, cut or uncut, on its second body, along world axes, (..., 6).
 
         Parameters
         ----------
         joint : str
-            Name of a joint: ``forces.at("pin")[..., 3:]`` is the force that the pin carries.
+            Name of a joint: ``forces.at("pin")[..., 3:]`` is the force that the pin carries.  Or that of a spring between
+            points, which acts on the body of its last point.
         """
+        if joint in self.springs:
+            return self.springs[joint]
         if joint in self.of.loops:
             return np.asarray(self.loop_wrenches_world[..., self.of.loops.index(joint), :])
         if joint not in self.of.joints:
-            raise UnknownNameError("joint", joint, (*self.of.joints, *self.of.loops))
+            raise UnknownNameError("joint or spring", joint, (*self.of.joints, *self.of.loops, *self.springs))
         return np.asarray(self.joint_wrenches_world[..., self.of.joints.index(joint), :])
 
     @property
     def table(self) -> TextTable:
-        """A table of motor forces, loop forces along their constraints, and joint loads; for a batch, the extremes."""
+        """A table of motors, springs, joint loads, and loop forces along constraints; for a batch, the extremes."""
         rows: list[tuple[object, ...]] = []
         open_ = self.undetermined
         for k, what in enumerate(self.of.pushed_by):
             if what:
                 shown = self._shown(self.tau[..., k])
                 rows.append((what, self.of.freedoms[k], *shown, self.of.freedom_units[k], _said(open_.tau[..., k])))
-        for k, name in enumerate(self.names):
-            unit = FORCE_OF[self.of.constraint_units[k]] if self.of.constraint_units else ""
-            shown = self._shown(self.multipliers[..., k])
-            rows.append(("constraint", name, *shown, unit, _said(open_.multipliers[..., k])))
+        for name, wrench in self.springs.items():
+            rows.append(("spring", name, *self._shown(np.linalg.norm(wrench[..., 3:], axis=-1)), "N", ""))
         for names, wrenches, free in (
             (self.of.joints, self.joint_wrenches, open_.joint_wrenches),
             (self.of.loops, self.loop_wrenches, open_.loop_wrenches),
@@ -191,6 +200,10 @@ class ConstraintForces:
                     which = [bool(free[..., k, i].any()) for i in range(6)]
                     listed = " ".join(c[0] for c, on in zip(WRENCH[part], which[part], strict=True) if on)
                     rows.append((what, name, *self._shown(size), unit, listed))
+        for k, name in enumerate(self.names):
+            unit = FORCE_OF[self.of.constraint_units[k]] if self.of.constraint_units else ""
+            shown = self._shown(self.multipliers[..., k])
+            rows.append(("constraint", name, *shown, unit, _said(open_.multipliers[..., k])))
         count = int(np.prod(self.tau.shape[:-1], dtype=int))
         values = ("least", "largest") if self._is_batch else ("value",)
         title = f"forces in {count} states" if self._is_batch else "forces"
@@ -224,7 +237,7 @@ class ConstraintForces:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
 
         Wrenches of joints in the tree are in body axes at the body's origin; those of loops are in the joint's moving
-        frame, and again along world axes as ``pin.world_fx``.
+        frame, and again along world axes as ``pin.world_fx``, as are springs between points.
         """
         if self.tau.ndim > 2:
             raise UnsupportedError(
@@ -243,6 +256,9 @@ class ConstraintForces:
         rows = self.loop_wrenches_world.reshape(len(tau), -1, 6)
         for k, name in enumerate(self.of.loops):
             found |= {f"{name}.world_{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
+        for name, wrench in self.springs.items():
+            forces = wrench[..., 3:].reshape(len(tau), 3)
+            found |= {f"{name}.world_{part} [{unit}]": forces[:, i] for i, (part, unit) in enumerate(WRENCH[3:])}
         return found
 
     def save(self, path: str | os.PathLike[str], time: Array | None = None) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import constraints, kinematics
+from ..algorithms import constraints, kinematics, tendons
 from ..errors import OptionError
 from ..model.tree import Model
 from ..run.small_matrices import one_blas_thread
@@ -221,6 +221,13 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
         world = constraints.in_world_axes(model, own, posed)
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
+
+
+def spring_wrenches(model: Model, q: Array) -> dict[str, Array]:
+    """Return what springs between points exert on the body of their last point, at that point, along world axes."""
+    with np.errstate(all="ignore"):
+        found = tendons.spring_forces(model, split(q))
+    return {name: pack([0.0, 0.0, 0.0, *force], q.shape[:-1]) for name, force in found.items()}
 
 
 def along_world(model: Model, q: Array, wrenches: Array) -> Array:

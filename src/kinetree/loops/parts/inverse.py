@@ -159,6 +159,7 @@ class InverseOfLoops:
                 tuple("motor" if on else "base" if at_base else "" for on, at_base in
                       zip(self.choice.driven, self.choice.supplied, strict=True)),
             ), partial(self._undetermined, state), partial(dynamics.along_world, model, state, reactions),
+            partial(dynamics.spring_wrenches, model, state),
         )  # fmt: skip
 
     @one_blas_thread()

@@ -152,8 +152,16 @@ class Record(ExplainsArguments):
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=[*self.limits_passed, *(words for words in (self.peaks_missed, self.ground_gained) if words)],
+            notes=[*filter(None, (self._balance, *self.limits_passed, self.peaks_missed, self.ground_gained))],
         )  # fmt: skip
+
+    @property
+    def _balance(self) -> str:
+        """How well the energy balance holds, in words."""
+        off = self.energy.relative_error
+        if not len(self) or np.isnan(off):
+            return ""
+        return f"energy balance off by {off:.1g} of the energy exchanged (print(record.energy) shows it)"
 
     def __str__(self) -> str:
         return str(self.table)
@@ -350,6 +358,7 @@ class Record(ExplainsArguments):
         desired: Trajectory | None = None,
         separate: bool = False,
         units: str | Sequence[str] | None = None,
+        over: str | None = None,
     ) -> Figure:
         """Draw motion, errors, torques, energy and reactions over time, each curve with the name of its joint.
 
@@ -370,6 +379,8 @@ class Record(ExplainsArguments):
             of a shoulder.
         units : str or sequence of str, optional
             Units to draw in instead of SI: ``"deg mm rpm"``.
+        over : str, optional
+            A joint, such as a crank, whose position replaces time as the horizontal axis.
 
         Returns
         -------
@@ -383,7 +394,7 @@ class Record(ExplainsArguments):
         """
         from .plot import plot as draw
 
-        return draw(self, what, path, joints, desired, separate, units)
+        return draw(self, what, path, joints, desired, separate, units, over)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
         """Return the tracking errors of the joints with motors: desired minus actual motion.
@@ -407,11 +418,19 @@ class Record(ExplainsArguments):
 
         return tracking_errors(self, desired)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to ``.npz``, ``.csv`` or ``.parquet``, completely or not at all."""
+    def save(self, path: str | os.PathLike[str], units: str | Sequence[str] | None = None) -> None:
+        """Write to ``.npz``, ``.csv`` or ``.parquet``, completely or not at all.
+
+        Parameters
+        ----------
+        path : path
+        units : str or sequence of str, optional
+            Units of a ``.csv`` or ``.parquet`` table instead of SI, ``"deg mm rpm"``, which its columns then name:
+            ``q_elbow [deg]``.  :meth:`load` converts them back.
+        """
         from . import files
 
-        files.save(self, path)
+        files.save(self, path, ShownUnits.read(units))
 
     @staticmethod
     def load(path: str | os.PathLike[str], robot: Robot | None = None) -> Record:
