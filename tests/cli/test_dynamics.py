@@ -692,6 +692,44 @@ def test_the_first_fault_is_found_by_halving(bad):
     assert first_fault((np.arange(13),), law) == bad
 
 
+# ---------------------------------------------------------------- over a joint, and in other units
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
+def test_torque_over_the_angle_of_a_crank(tmp_path, ending):
+    output, picture = tmp_path / f"tau{ending}", tmp_path / "tau.svg"
+    typed = ["inverse", "four-bar", "--speed", "crank_joint=60rpm", "--over", "crank_joint", "--units", "deg,N mm"]
+    said = invoke(*typed, "-o", output, "--plot", picture)
+    robot = kt.load("four-bar")
+    crank, rest = np.radians(np.arange(361.0))[:, None], np.zeros((361, 1))
+    judge = robot.driven_motion(crank, rest + 2 * np.pi, rest, q_guess=kt.gallery.start("four-bar")).tau[:, 0]
+    if ending == ".npz":  # whose arrays cannot name a unit
+        assert "is in SI" in said.stderr
+        with np.load(output) as found:
+            assert np.allclose(found["q_crank_joint"], np.radians(np.arange(361.0)))
+            assert found["tau"].shape == (361, 3)
+            assert np.allclose(found["tau"][:, 0], judge, atol=1e-9)
+    else:
+        columns = (
+            parquet.read_table(output).to_pydict() if ending == ".parquet"
+            else dict(zip(read_csv(output)[0], read_csv(output)[1].T, strict=True))
+        )  # fmt: skip
+        assert list(columns)[:3] == ["q_crank_joint [deg]", "time", "tau_crank_joint [N mm]"]
+        assert np.allclose(columns["q_crank_joint [deg]"], np.arange(361.0))
+        assert np.allclose(columns["tau_crank_joint [N mm]"], 1000 * judge, atol=1e-6)
+    assert "crank_joint [deg]" in picture.read_text()
+    shown = json.loads(invoke(*typed, "--json").stdout)["joints"][0]
+    assert shown["at"] == pytest.approx(np.radians(np.argmax(np.abs(judge))))
+    assert f"{1000 * judge[np.argmax(np.abs(judge))]:.5g}" in invoke(*typed).stdout
+
+
+def test_a_joint_that_is_not_there_and_units_that_arrays_cannot_name(tmp_path, arm, table):
+    said = invoke("inverse", "kuka-kr5", table, "--over", "joint_9", code=1)
+    assert "no coordinate named 'joint_9'" in said.stderr
+    with pytest.raises(kt.OptionError, match="cannot name a unit: leave out units"):
+        kt.sweeps.over_table(arm, "inverse_dynamics", table, tmp_path / "t.npz", units="deg")
+
+
 # ---------------------------------------------------------------- speed
 
 

@@ -266,6 +266,18 @@ def test_velocities_that_follow_cannot_be_given():
     assert "give crank_joint" in invoke("simulate", "four-bar", "--v0", "rocker_joint=1", code=1).stderr
 
 
+def test_records_and_pictures_in_other_units_and_over_a_joint(tmp_path, pendulum):
+    given = ("simulate", pendulum, "--q0", 0.3, "--time", 0.2, "--units", "deg", "--samples", 5)
+    name = kt.load(pendulum).q_names[0]
+    invoke(*given, "-o", tmp_path / "r.csv", "--plot", tmp_path / "p.svg", "--over", name)
+    assert f"q_{name} [deg]" in (tmp_path / "r.csv").read_text()
+    assert kt.Record.load(tmp_path / "r.csv").q[0, 0] == pytest.approx(0.3, rel=1e-14)
+    assert f"{name} [deg]" in (tmp_path / "p.svg").read_text()
+    assert "is in SI" in invoke(*given, "-o", tmp_path / "r.npz").stderr
+    assert "--over needs --plot" in invoke(*given, "--over", name, code=1).stderr
+    assert "no coordinate named" in invoke(*given, "--plot", tmp_path / "p.svg", "--over", "none", code=1).stderr
+
+
 def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
     assert "--plot" in invoke("simulate", pendulum, "--time", 0.01, "--plot", tmp_path / "p.xyz", code=1).stderr
     assert "--separate needs --plot" in invoke("simulate", pendulum, "--separate", code=1).stderr

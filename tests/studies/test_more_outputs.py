@@ -43,6 +43,8 @@ def test_pin_forces_paths_and_units(tmp_path):
     judge = robot.constraint_forces(q, v, a)
     assert np.allclose(forces["tau_crank_joint [N m]"], judge.tau[:, 0], atol=1e-9)
     assert np.allclose(forces["crank_pin.world_fx [N]"], judge.at("crank_pin")[:, 3], atol=1e-9)
+    assert np.allclose(forces["coupler_joint.world_fy [N]"], judge.at("coupler_joint")[:, 4], atol=1e-9)
+    assert np.allclose(forces["coupler_joint.body_fy [N]"], judge.joint_wrenches[:, 2, 4], atol=1e-9)
     pen = robot.point_position(q, "coupler", (0.05, 0.02, 0.0))
     assert np.allclose(np.stack([paths[f"pen.{x} [mm]"] for x in "xyz"], axis=-1), 1000 * pen, atol=1e-9)
     assert {"inverse-joint-forces.svg", "inverse-paths.svg"} <= {file.name for file in folder.iterdir()}
@@ -56,7 +58,9 @@ def test_trees_and_simulations_have_them_too(tmp_path):
     (outcome,) = study(tmp_path, text).run().outcomes.values()
     record, table = outcome.records["record"], outcome.tables["forces"]
     wrenches = record.robot.joint_wrenches(record.q, record.v, record.a)
-    assert np.allclose(table["joint_2.fz [N]"], wrenches[:, 1, 5])
+    assert np.allclose(table["joint_2.body_fz [N]"], wrenches[:, 1, 5])
+    turned = record.robot.pose(record.q, "link_2")[:, :3, :3] @ wrenches[:, 1, 3:, None]
+    assert np.allclose(table["joint_2.world_fz [N]"], turned[:, 2, 0])
     assert np.allclose(outcome.tables["paths"]["link_6.z [m]"], record.robot.pose(record.q, "link_6")[:, 2, 3])
     (outcome,) = (
         study(tmp_path, text + "forces: [{kind: push, at: link_6, force: [0, 0, 5]}]\n").run().outcomes.values()
@@ -66,12 +70,39 @@ def test_trees_and_simulations_have_them_too(tmp_path):
     assert any("Forces at joints are not written" in line for line in outcome.remarks)
 
 
+def test_curves_and_tables_over_the_angle_of_a_crank(tmp_path):
+    (outcome,) = (
+        study(tmp_path, STUDY.replace("samples: 20", "samples: 20\n  over: crank_joint")).run().outcomes.values()
+    )
+    for name, table in outcome.tables.items():
+        assert next(iter(table)) == "q_crank_joint [deg]", name
+        assert np.allclose(table["q_crank_joint [deg]"], np.linspace(0, 360, 20))
+    for name in ("motion", "forces", "joint-forces"):
+        assert outcome.figures[name].x_label == "crank_joint [deg]"
+        assert np.allclose(outcome.figures[name].x, np.linspace(0, 360, 20))
+
+
+@pytest.mark.parametrize("locked", ["{joint_5: 0.1, joint_6: 90 deg}", "[joint_5, joint_6]"])
+def test_locked_joints(tmp_path, locked):
+    text = f"kinetree-study: 1\nrobot: {{name: kuka-kr5, locked: {locked}}}\n"
+    text += "motion: {kind: cycloid, to: {joint_1: 60 deg}, duration: 1}\n"
+    made = study(tmp_path, text)
+    (outcome,) = made.run(quick=True).outcomes.values()
+    at = {"joint_5": 0.1, "joint_6": np.pi / 2} if locked[0] == "{" else ["joint_5", "joint_6"]
+    judge, table = kt.load("kuka-kr5").reduced(at), outcome.tables["motion"]
+    q, v, a = (np.stack([table[f"{key}_{name}"] for name in judge.joint_names], axis=-1) for key in "qva")
+    assert np.allclose(judge.inverse_dynamics(q, v, a)[:, 1], table["tau_joint_2"], atol=1e-9)
+    with pytest.raises(kt.FileFormatError, match=r"line 2.*no joint named 'joint_9'"):
+        study(tmp_path, text.replace("joint_6", "joint_9"))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ("frame: coupler, ", "frame: couplr, ", "line 7.*no body or frame named 'couplr'"),
         ("50 mm", "50 deg", "line 7.*'50 deg' does not fit"),
         ("[deg, mm, rpm]", "[degs]", "line 8.*unit 'degs' is not understood"),
+        ("forces: true", "over: crank", "line 6.*no coordinate named 'crank'"),
         ("forces: true", "forces: maybe", "line 6.*true or false"),
     ],
 )

@@ -14,10 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
+from ..io.tables.columns import column_name
 from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
 from ..spatial.arrays import Array, time_shares
-from .shared import GivenRobot, Json, Separate, Units, complete_joint, make_console, note, print_json, takes_robot
+from .shared import GivenRobot, Json, Over, Separate, Units, complete_joint, make_console, note, print_json, takes_robot
 from .values import read_values
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ Cutoff = Annotated[
     typer.Option(help="Cutoff of the filter for --differentiate, in Hz.", show_default="chosen from the noise"),
 ]
 Picture = Annotated[
-    Path | None, typer.Option("--plot", help="Draw the results over time: .png, .svg, .pdf.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--plot", help="Draw the results over time, or over a joint (--over): .png, .svg, .pdf.", show_default=False
+    ),
 ]
 Friction = Annotated[bool, typer.Option("--friction", help="Include the damping and friction of joints.")]
 Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per processor.")]
@@ -78,8 +82,8 @@ Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per pro
 def inverse(
     given: GivenRobot, motion: Motion = None, output: Output = None, speed: Speed = None, turns: Turns = None,
     q_guess: Guess = None, differentiate: Differentiate = False, cutoff: Cutoff = None, plot: Picture = None,
-    separate: Separate = False, friction: Friction = False, threads: Threads = 0, units: Units = None,
-    as_json: Json = False,
+    separate: Separate = False, over: Over = None, friction: Friction = False, threads: Threads = 0,
+    units: Units = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compute inverse dynamics: joint forces for every row of a motion.
 
@@ -101,9 +105,13 @@ def inverse(
     become a Parquet file, and a run that was killed resumes where it stopped. Without an output, peak, rms and mean of
     each joint are shown.
 
+    With `--over` the position of a joint, such as the angle of a crank, is the first column of the output and the
+    horizontal axis of the picture. With `--units` columns of the output are in these units, and say so.
+
     For example:
 
         kinetree inverse four-bar --speed crank_joint=60rpm
+        kinetree inverse four-bar --speed crank_joint=60rpm --over crank_joint --units deg -o tau.csv --plot tau.png
         kinetree inverse kuka-kr5 motion.csv
         kinetree inverse kuka-kr5 motion.csv -o tau.csv --plot tau.png
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
@@ -121,7 +129,7 @@ def inverse(
                 raise OptionError("--speed is the motion: leave out the table, and --differentiate")
             motion = _turning(robot, start(), speed, 1.0 if turns is None else turns, Path(folder))
         _run(
-            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, units,
+            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, units, over,
             differentiate, cutoff,
         )  # fmt: skip
 
@@ -129,8 +137,8 @@ def inverse(
 @takes_robot
 def forward(
     given: GivenRobot, motion: Motion = None, output: Output = None, q_guess: Guess = None, plot: Picture = None,
-    separate: Separate = False, friction: Friction = False, threads: Threads = 0, units: Units = None,
-    as_json: Json = False,
+    separate: Separate = False, over: Over = None, friction: Friction = False, threads: Threads = 0,
+    units: Units = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compute forward dynamics: accelerations for every row of states and joint forces.
 
@@ -143,13 +151,13 @@ def forward(
     """
     robot = given.load()
     start = _Start(robot, given.of_gallery, q_guess)
-    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate, units)
+    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate, units, over)
 
 
 def _run(
     robot: Robot, start: _Start, method: str, motion: Path | None, output: Path | None, friction: bool, threads: int,
-    as_json: bool, plot: Path | None, separate: bool, units: str | None, differentiate: bool = False,
-    cutoff: float | None = None,
+    as_json: bool, plot: Path | None, separate: bool, units: str | None, over: str | None,
+    differentiate: bool = False, cutoff: float | None = None,
 ) -> None:  # fmt: skip
     shown = ShownUnits.read(units)
     if motion is None:
@@ -159,6 +167,10 @@ def _run(
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     if separate and plot is None:
         raise OptionError("--separate needs --plot")
+    named = over if over is None else robot.q_names[robot.entry_index(over, "q")]
+    in_units = units if output is not None and output.suffix.lower() != ".npz" else None
+    if units and output is not None and in_units is None:
+        note(f"{output} is in SI, since arrays of .npz cannot name a unit: .csv and .parquet can")
     from ..sweeps.table_picture import draw_table
     from ..sweeps.tables import METHODS, over_table
 
@@ -166,20 +178,21 @@ def _run(
         written = output or Path(folder) / "answer.npz"
         done = over_table(
             robot, method, motion, written, friction=friction, threads=threads or None, tell=note, q_guess=start,
-            differentiate=differentiate, cutoff=cutoff,
+            differentiate=differentiate, cutoff=cutoff, over=named, units=in_units,
         )  # fmt: skip
         which = METHODS[method][1]
         if plot is not None:
-            draw_table(robot, which, written, plot, separate, shown)
+            draw_table(robot, which, written, plot, separate, shown, named)
             note(f"wrote {plot}")
-        lines = [] if output else _by_joint(robot, which, written)
+        lines = [] if output else _by_joint(robot, which, written, named)
     told = {"output": str(output)} if output else {"joints": lines}
     if as_json:
         print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds} | told)
         return
     console = make_console()
     if lines:
-        console.print(_table(lines, shown))
+        unit = None if named is None else robot.q_units[robot.q_names.index(named)]
+        console.print(_table(lines, shown, unit))
     where = f"written to {escape(str(output))}" if output else "not written: -o FILE saves them"
     console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, {where}", soft_wrap=True)
 
@@ -210,10 +223,11 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> 
     return folder / "turn.npz"
 
 
-def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
+def _by_joint(robot: Robot, which: str, file: Path, over: str | None = None) -> list[dict[str, Any]]:
     """Return peak, root mean square and mean over time of what was computed, joint by joint."""
     with np.load(file) as answer:
         values, time = answer[which], answer.get("time")
+        across = None if over is None else answer[column_name(f"q_{over}")]
     units = [FORCE_OF.get(x, x) if which == "tau" else f"{x}/s^2" for x in robot.v_units]
     found, shares = [], _shares(time, len(values))
     for name, own, column in zip(robot.v_names, units, values.T, strict=True):
@@ -224,7 +238,7 @@ def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
                 "time": None if peak is None or time is None else float(time[peak]),
                 "rms": float(np.sqrt(shares @ column**2)) if len(column) else None,
                 "mean": float(shares @ column) if len(column) else None,
-            }
+            } | ({} if across is None else {"at": None if peak is None else float(across[peak])})
         )  # fmt: skip
     return found
 
@@ -236,13 +250,15 @@ def _shares(time: Array | None, count: int) -> Array:
     return time_shares(time)
 
 
-def _table(lines: list[dict[str, Any]], units: ShownUnits) -> Table:
+def _table(lines: list[dict[str, Any]], units: ShownUnits, over: str | None) -> Table:
+    """Show a line for each joint; peaks at a time, or where the position of a joint has that unit."""
     table = Table("joint", box=None, pad_edge=False)
-    for heading in ("peak", "at, s", "rms", "mean"):
+    at, of_at = ("time", "s") if over is None else ("at", over)
+    for heading in ("peak", f"at, {units.label(of_at)}", "rms", "mean"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for line in lines:
-        numbers = [(line[key], "s" if key == "time" else line["unit"]) for key in ("peak", "time", "rms", "mean")]
+        numbers = [(line[key], of_at if key == at else line["unit"]) for key in ("peak", at, "rms", "mean")]
         shown = ["" if x is None else f"{units.shown(x, unit):.5g}" for x, unit in numbers]
         table.add_row(escape(line["joint"]), *shown, units.label(line["unit"]))
     return table

@@ -199,6 +199,11 @@ def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def complete_coordinate(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete the name of a joint."""
+    return [name.removesuffix("=") for name in complete_joint(ctx, incomplete)]
+
+
 def complete_algorithm(incomplete: str) -> list[str]:
     """Complete names of algorithms."""
     from ..algorithms.table import ALGORITHMS
@@ -271,8 +276,20 @@ Loops = Annotated[
     typer.Option("--loops", help="YAML file with the joints that close loops, for a URDF file.", show_default=False),
 ]
 Units = Annotated[
-    str | None, typer.Option("--units", help="Units to show instead of SI, such as deg,mm,rpm.", show_default=False)
+    str | None,
+    typer.Option(
+        "--units",
+        help="Units to show, and to write with -o into .csv and .parquet, instead of SI, such as deg,mm,rpm.",
+        show_default=False,
+    ),
 ]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over", metavar="JOINT", show_default="time", autocompletion=complete_coordinate,
+        help="Joint whose position replaces time as the horizontal axis of a picture, such as that of a crank.",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 

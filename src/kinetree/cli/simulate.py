@@ -27,7 +27,7 @@ from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
 from ..studies.simulation_setup import CONTROLLERS
 from .option_rows import OptionRow, Rows, takes
-from .shared import INTERRUPTED, GivenRobot, Json, Separate, Units, complain, make_console, print_json
+from .shared import INTERRUPTED, GivenRobot, Json, Over, Separate, Units, complain, make_console, note, print_json
 from .values import read_values
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ ROWS: Rows = {
         OptionRow("output", Path, "Record to write: .npz, .csv or .parquet.", flags=("--output", "-o")),
         OptionRow("plot", Path, "Picture to draw: .png, .svg or .pdf."),
         OptionRow("separate", Separate, default=False, needs="plot"),
+        OptionRow("over", Over, needs="plot"),
         OptionRow("units", Units),
         OptionRow("as_json", Json, default=False),
     ],
@@ -169,6 +170,8 @@ right_toe --ground-kind firm --integrator bdf
         given.friction = given.joint_friction
     typed_robot = GivenRobot(**{row.name: getattr(given, row.name) for row in ROWS["Robot"]})
     robot = typed_robot.load()
+    if given.over is not None:
+        given.over = robot.q_names[robot.entry_index(given.over, "q")]
     q, v, desired = _start_and_goal(robot, given, typed_robot.of_gallery)
     elements = _ground(robot, given)
     law, gains = _law(robot, given, q, v, desired, elements)
@@ -186,7 +189,7 @@ right_toe --ground-kind firm --integrator bdf
             )  # fmt: skip
     except SimulationError as problem:
         if given.output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
-            problem.record.save(given.output)  # type: ignore[attr-defined]
+            _save(problem.record, given.output, given.units)  # type: ignore[attr-defined]
             complain("yellow", "note", f"the record up to there is in {given.output}")
         raise
     _tell(robot, given, record, desired, gains, units)
@@ -199,7 +202,7 @@ def _tell(
     followed = desired if given.controller not in ("none", "gravity") else None
     written: list[Path] = []
     try:
-        for path in _write(record, given.output, given.plot, followed, given.separate, given.units):
+        for path in _write(record, given, followed):
             written.append(path)
     finally:  # the result is on the screen even if files cannot be written
         if given.as_json:
@@ -365,22 +368,28 @@ def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str,
 # ------------------------------------------------------------------ what came out
 
 
-def _write(
-    record: Record, output: Path | None, plot: Path | None, desired: Any, separate: bool, units: str | None
-) -> Iterator[Path]:
+def _write(record: Record, given: SimpleNamespace, desired: Any) -> Iterator[Path]:
     """Write the requested files, and yield each when it is complete."""
-    if output is not None:
-        record.save(output)
-        yield output
-    if plot is not None:
-        draw(record, plot, desired, separate, units)
-        yield plot
+    if given.output is not None:
+        _save(record, given.output, given.units)
+        yield given.output
+    if given.plot is not None:
+        draw(record, given.plot, desired, given.separate, given.units, given.over)
+        yield given.plot
 
 
-def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | None) -> None:
+def _save(record: Record, output: Path, units: str | None) -> None:
+    """Write a record, in units other than SI if its columns can name them."""
+    named = record_format(output) != ".npz"
+    if units and not named:
+        note(f"{output} is in SI, since arrays of .npz cannot name a unit: .csv and .parquet can")
+    record.save(output, units if named else None)
+
+
+def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | None, over: str | None = None) -> None:
     """Draw a picture of a record, completely or not at all; with errors if there is a desired motion."""
     try:
-        record.plot(path=plot, desired=desired, separate=separate, units=units)
+        record.plot(path=plot, desired=desired, separate=separate, units=units, over=over)
     except OptionError as problem:  # about the file extension
         raise OptionError(f"--plot {plot}: {problem}") from None
 

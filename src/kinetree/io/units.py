@@ -132,9 +132,13 @@ class ShownUnits:
                 found |= {f"{unit}/s{square}": (f"{word}/s{square}", times) for square in ("", "^2")}
         return cls(found)
 
+    def size(self, unit: str) -> tuple[str, float]:
+        """Return the unit that is shown for one in SI, and its size in SI."""
+        return self.others.get(unit, (unit, 1.0))
+
     def label(self, unit: str) -> str:
         """Return the unit that is shown for one in SI."""
-        return self.others.get(unit, (unit, 1.0))[0]
+        return self.size(unit)[0]
 
     def shown(self, values: Any, unit: str) -> Any:
         """Return numbers, or an array, as they are shown."""

@@ -1,4 +1,4 @@
-"""A picture of a table of joint forces or accelerations over time, with one panel per unit."""
+"""A picture of a table of joint forces or accelerations, over time or a joint's position, with one panel per unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ..io.tables.reading import open_table
 from ..io.units import ShownUnits
 from ..robot.robot import Robot
-from .tables import units
+from .tables import units_of
 
 WIDTH, HEIGHT = 9.0, 3.0
 """Size of a panel in inches; a panel with many names beside it is higher."""
@@ -31,7 +31,7 @@ WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acc
 
 def draw_table(
     robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False,
-    shown: ShownUnits | None = None,
+    shown: ShownUnits | None = None, over: str | None = None,
 ) -> None:  # fmt: skip
     """Draw the table that :func:`kinetree.sweeps.over_table` wrote.
 
@@ -48,19 +48,26 @@ def draw_table(
         Whether to draw a separate panel with its own scale for each freedom.
     shown : ShownUnits, optional
         Units other than SI to draw in.
+    over : str, optional
+        A joint whose position, a column of the table, replaces time as the horizontal axis.
     """
     others = shown or ShownUnits()
     if is_folder(table):
         raise OptionError(f"a picture is drawn of one table, not of the folder {str(table)!r}: give a file to write")
-    opened = open_table(table, {key: robot.v_names}, None, units(robot))
+    wanted = {key: robot.v_names} | ({} if over is None else {"q": [over]})
+    opened = open_table(table, wanted, None, units_of(robot))
     parts = [part.read() for part in opened.parts()]
     values = np.concatenate([part.arrays[0] for part in parts])
     rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_SAMPLES)).astype(int))
     times = np.concatenate([part.time for part in parts if part.time is not None]) if opened.has_time else None
-    across = rows if times is None else times[rows]
+    across, along = (rows, "row") if times is None else (times[rows], "time [s]")
+    if over is not None:
+        unit = units_of(robot)["q"][over]
+        across = others.shown(np.concatenate([part.arrays[1] for part in parts])[rows, 0], unit)
+        along = f"{over} [{others.label(unit)}]".replace("$", r"\$")
     idle = {k for j in robot.model.joints if not j.actuated for k in range(j.v_slice.start, j.v_slice.stop)}
     drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or np.any(values[:, k])]
-    measured = list(units(robot)[key].values())
+    measured = list(units_of(robot)[key].values())
     groups = [(unit, [k for k in drawn if measured[k] == unit]) for unit in dict.fromkeys(measured[k] for k in drawn)]
     if separate:
         groups = [(unit, [k]) for unit, places in groups for k in places]
@@ -80,6 +87,6 @@ def draw_table(
             keep_zero_flat(axis, [others.shown(values[rows, k], unit) for k in drawn if measured[k] == unit])
             axis.set_ylabel(f"{WORDS.get(unit, key)} [{others.label(unit)}]")
             legend_beside(axis)
-        axes[-1].set_xlabel("row" if times is None else "time [s]")
+        axes[-1].set_xlabel(along)
         figure.align_ylabels()
         figure.suptitle(robot.name.replace("$", r"\$"))

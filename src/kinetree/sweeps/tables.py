@@ -10,7 +10,8 @@ import json
 import os
 import time as clock
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,7 +40,8 @@ from ..io.tables.converting import Law, convert
 from ..io.tables.formats import FORMATS, need_pyarrow
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
-from ..io.tables.writing import new_table
+from ..io.tables.writing import Sink, new_table
+from ..io.units import ShownUnits
 from ..model.units import FORCE_OF
 from ..robot.load import as_robot
 from ..robot.robot import Robot
@@ -95,8 +97,8 @@ class TableDone:
 def over_table(
     robot: Robot | str | os.PathLike[str], method: str, source: str | os.PathLike[str], output: str | os.PathLike[str],
     *, friction: bool = False, q_guess: ArrayLike | LateStart | None = None, differentiate: bool = False,
-    cutoff: float | None = None, threads: int | None = None, progress: bool = True,
-    tell: Callable[[str], None] | None = None,
+    cutoff: float | None = None, over: str | None = None, units: str | Sequence[str] | None = None,
+    threads: int | None = None, progress: bool = True, tell: Callable[[str], None] | None = None,
 ) -> TableDone:  # fmt: skip
     """Compute inverse or forward dynamics of every row of a table, and write another table, in bounded memory.
 
@@ -119,6 +121,11 @@ def over_table(
         :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
         Cutoff frequency of a filter to use instead of smoothing, in Hz.
+    over : str, optional
+        A joint whose position becomes the first column of the output, such as that of a crank.
+    units : str or sequence of str, optional
+        Units of the output instead of SI, ``"deg mm"``; its columns then name them, ``tau_lift [N mm]``.  Arrays of
+        ``.npz`` cannot.
     threads : int, optional
         Number of threads; one per processor by default.
     progress : bool
@@ -149,7 +156,12 @@ def over_table(
         raise OptionError(
             Message(Setting("cutoff"), " is of the filter of ", Setting("differentiate", True), ": give both")
         )
-    made = _Conversion(robot, method, friction, q_guess, count, tell, differentiate, cutoff)
+    shown = ShownUnits.read(units)
+    if shown.others and target.suffix.lower() == ".npz":
+        said = Message("arrays of .npz are in SI, since they cannot name a unit: leave out ", Setting("units"))
+        raise OptionError(Message(said, ", or write .csv or .parquet"))
+    place_over = None if over is None else robot.entry_index(over, "q")
+    made = _Conversion(robot, method, friction, q_guess, count, tell, differentiate, cutoff, place_over, shown)
     begin = clock.perf_counter()
     if target.suffix.lower() in FORMATS:
         if target.exists() and place.exists() and target.samefile(place):
@@ -184,13 +196,28 @@ class _Conversion:
     tell: Callable[[str], None] | None
     differentiate: bool = False
     cutoff: float | None = None
+    over: int | None = None
+    shown: ShownUnits = field(default_factory=ShownUnits)
     reach: list[Array] = field(default_factory=list)
     """Range of each coordinate, part by part."""
 
     def law(self, *state: Array) -> Array:
         if len(state[0]):
             self.reach.append(np.fmax.reduce(np.abs(state[0])))
-        return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
+        found = np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
+        if self.over is None:
+            return found
+        return np.concatenate([state[0][..., self.over : self.over + 1], found], axis=-1)
+
+    def sink(self, target: Path, has_time: bool) -> AbstractContextManager[Sink]:
+        """Open a table to write."""
+        robot, key = self.robot, METHODS[self.method][1]
+        named = list(map(self.shown.size, units_of(robot)[key].values())) if self.shown.others else None
+        over = None
+        if self.over is not None:
+            unit, size = self.shown.size(robot.q_units[self.over])
+            over = robot.q_names[self.over], unit if named else "", size
+        return new_table(target, key, robot.v_names, has_time, named, over)
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:
         """Open a table; return it, with the function that is computed for each row."""
@@ -214,26 +241,25 @@ class _Conversion:
     def _table(self, path: Path, wanted: Wanted, fewer: Wanted | None) -> OpenTable:
         try:
             if not self.differentiate:
-                return open_table(path, wanted, fewer, units(self.robot))
+                return open_table(path, wanted, fewer, units_of(self.robot))
         except FileFormatError as problem:
             from .differentiated_table import has_positions_only
 
             inverse = self.method == "inverse_dynamics"
-            if not (inverse and has_positions_only(path, self.robot, fewer, units(self.robot))):
+            if not (inverse and has_positions_only(path, self.robot, fewer, units_of(self.robot))):
                 raise
             words = f"{problem}; for velocities and accelerations by differences give "
             raise OptionError(Message(words, Setting("differentiate", True))) from None
         from .differentiated_table import differentiated_table
 
-        return differentiated_table(path, self.robot, fewer, units(self.robot), self.cutoff)
+        return differentiated_table(path, self.robot, fewer, units_of(self.robot), self.cutoff)
 
     def into_file(self, source: Path, target: Path, progress: bool) -> int:
         """Write one file."""
         paths = _files(source) if is_folder(source) else [source]
         table, law = self.opened(paths[0])
-        key = METHODS[self.method][1]
         rows = 0
-        with new_table(target, key, self.robot.v_names, table.has_time) as sink, _bar(source, progress) as bar:
+        with self.sink(target, table.has_time) as sink, _bar(source, progress) as bar:
             for k, path in enumerate(paths):
                 if k:
                     table, law = self.opened(path)
@@ -261,7 +287,7 @@ class _Conversion:
                     if piece.path not in opened:
                         opened = {piece.path: self.opened(piece.path)}
                     table, law = opened[piece.path]
-                    with new_table(place, METHODS[self.method][1], self.robot.v_names, table.has_time) as sink:
+                    with self.sink(place, table.has_time) as sink:
                         rows += convert(table.parts_of(piece.groups), law, sink, self.threads, tell=self.tell)
                     bar.show((rows + skipped) / total)
         except OutputError as problem:
@@ -276,7 +302,8 @@ class _Conversion:
         given = getattr(self.q_guess, "is_given", self.q_guess is not None)
         guess = None if not given else self.q_guess() if callable(self.q_guess) else self.q_guess
         sources = [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces]
-        own = fingerprint_of((self.method, self.friction, self.robot.model, guess, sources))
+        written = (self.over, *sorted(self.shown.others.items())) if self.over is not None or self.shown.others else ()
+        own = fingerprint_of((self.method, self.friction, self.robot.model, guess, sources, *written))
         place = target / MANIFEST
         if place.is_file():
             try:
@@ -328,7 +355,7 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
             yield _SourcePiece(path, groups, rows)
 
 
-def units(robot: Robot) -> dict[str, dict[str, str]]:
+def units_of(robot: Robot) -> dict[str, dict[str, str]]:
     """Return the unit of every column of a table, by quantity and name."""
     of_v = dict(zip(robot.v_names, robot.v_units, strict=True))
     return {

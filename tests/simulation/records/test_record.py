@@ -18,6 +18,7 @@ from kinetree.motion import trajectories
 from kinetree.simulation.records import files
 from kinetree.simulation.records.energy_balance import NAMES
 from kinetree.simulation.records.record import FIELDS
+from kinetree.sweeps.tables import units_of
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +155,37 @@ def test_csv_names_forces_by_what_they_act_on(tmp_path):
     found = [name.removeprefix("constraint_forces_") for name in names if name.startswith("constraint_forces_")]
     assert found == list(four_bar.constraint_names)
     assert np.array_equal(kt.Record.load(tmp_path / "motion.csv").constraint_forces, record.constraint_forces)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_tables_in_other_units_say_so_and_are_read_back(record, tmp_path, ending):
+    path = tmp_path / f"run{ending}"
+    record.save(path, units="deg mm rpm kN")
+    back = kt.Record.load(path, record.robot)
+    for name in FIELDS:
+        assert np.allclose(getattr(back, name), getattr(record, name), rtol=1e-14, atol=1e-14), name
+    if ending == ".csv":
+        names, first = (line.split(",") for line in path.read_text().splitlines()[:2])
+        cells = dict(zip(names, first, strict=True))
+        assert float(cells["q_root.z [mm]"]) == pytest.approx(350.0)
+        assert {"v_root.wx [rpm]", "a_root.vz [mm/s^2]", "contact_forces_tail.z [kN]"} <= set(names)
+        table = open_table(path, {"q": record.robot.q_names}, None, units_of(record.robot))  # and by other commands
+        assert np.allclose(np.concatenate([part.read().arrays[0] for part in table.parts()]), record.q, atol=1e-14)
+        (tmp_path / "run.csv.json").unlink()  # the table alone is enough
+        assert np.allclose(kt.Record.load(path).tau, record.tau, atol=1e-14)
+    with pytest.raises(kt.OptionError, match="cannot name a unit"):
+        record.save(tmp_path / "run.npz", units="deg")
+
+
+def test_pictures_over_the_position_of_a_joint(record):
+    figure = record.plot(("motion", "torques"), over="root.z", units="mm")
+    assert figure.axes[-1].get_xlabel() == "root.z [mm]"
+    for axis in figure.axes:
+        x = next(curve for curve in axis.lines if len(curve.get_xdata()) == len(record)).get_xdata()
+        assert np.allclose(x, 1000 * record.q[:, 6])
+        assert any(np.allclose(curve.get_xdata(), 200.0, atol=1e-6) for curve in axis.lines)  # where the event was
+    with pytest.raises(kt.UnknownNameError, match="coordinate of the record named 'trunk'"):
+        record.plot(over="trunk")
 
 
 def test_files_that_cannot_be(record, tmp_path):

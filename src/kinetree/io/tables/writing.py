@@ -66,11 +66,26 @@ class Sink:
         Names of its entries.
     has_time : bool
         Whether a column of times comes first.
+    units : sequence of (str, float), optional
+        Unit of each of them, which its column then names, and its size in SI.
+    over : (str, str, float), optional
+        Name, unit and size in SI of a coordinate that comes before everything else: the first number of each row; a
+        unit of ``""`` is not named.
     """
 
-    def __init__(self, beside: Path, key: str, labels: Sequence[str], has_time: bool) -> None:
+    def __init__(
+        self, beside: Path, key: str, labels: Sequence[str], has_time: bool,
+        units: Sequence[tuple[str, float]] | None = None, over: tuple[str, str, float] | None = None,
+    ) -> None:  # fmt: skip
         self.beside, self.key = beside, key
-        self.names = [*(["time"] if has_time else []), *(column_name(f"{key}_{label}") for label in labels)]
+        own = list(zip((f"{key}_{label}" for label in labels), units or [("", 1.0)] * len(labels), strict=True))
+        if over is not None:
+            own.insert(0, (f"q_{over[0]}", over[1:]))
+        found = [column_name(f"{name} [{unit}]" if unit else name) for name, (unit, _) in own]
+        self.first = found[: over is not None]
+        self.names = [*self.first, *(["time"] if has_time else []), *found[len(self.first) :]]
+        sizes = np.array([size for _, (_, size) in own])
+        self.sizes = None if np.all(sizes == 1.0) else sizes
         self.open()
 
     def open(self) -> None:
@@ -89,7 +104,9 @@ class Sink:
 
     def columns(self, time: Array | None, values: Array) -> dict[str, Array]:
         """Return the columns by name."""
-        own = [np.ascontiguousarray(x, dtype=float) for x in (*([] if time is None else [time]), *values.T)]
+        shown = values if self.sizes is None else values / self.sizes
+        first, rest = shown.T[: len(self.first)], shown.T[len(self.first) :]
+        own = [np.ascontiguousarray(x, dtype=float) for x in (*first, *([] if time is None else [time]), *rest)]
         return dict(zip(self.names, own, strict=True))
 
     def table(self, time: Array | None, values: Array) -> Any:
@@ -165,7 +182,11 @@ class NpzSink(Sink):
 
     def close(self) -> None:
         """Write the times, if there are any, and the numbers under their key."""
-        arrays: dict[str, Any] = {self.key: np.concatenate([values for _, values in self.parts])} if self.parts else {}
+        whole = np.concatenate([values for _, values in self.parts]) if self.parts else None
+        over = len(self.first)
+        arrays: dict[str, Any] = {} if whole is None else {self.key: whole[:, over:]}
+        if over and whole is not None:
+            arrays[self.first[0]] = whole[:, 0]
         times = [time for time, _ in self.parts if time is not None]
         if times:
             arrays["time"] = np.concatenate(times)
@@ -177,10 +198,13 @@ SINKS: dict[str, type[Sink]] = {".csv": CsvSink, ".parquet": ParquetSink, ".npz"
 
 
 @contextmanager
-def new_table(path: Path, key: str, labels: Sequence[str], has_time: bool) -> Iterator[Sink]:
+def new_table(
+    path: Path, key: str, labels: Sequence[str], has_time: bool, units: Sequence[tuple[str, float]] | None = None,
+    over: tuple[str, str, float] | None = None,
+) -> Iterator[Sink]:  # fmt: skip
     """Yield a table to fill, which appears in its place if the block succeeds, and not at all otherwise."""
     with beside(path) as place:
-        sink = SINKS[format_of(path)](place, key, labels, has_time)
+        sink = SINKS[format_of(path)](place, key, labels, has_time, units, over)
         try:
             yield sink
         finally:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
+from ...errors import FileFormatError, Message, MissingFileError, OptionError, Setting, UnsupportedError
 from ...io.atomic_files import all_beside
 from ...io.paths import as_path, is_file
 from ...io.tables.columns import column_name
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
+from ...io.units import ShownUnits, factor
+from ...model.units import FORCE_OF
 from ...spatial.arrays import Array
 from ..events import Occurrence
 from . import checks
@@ -31,16 +33,22 @@ if TYPE_CHECKING:
 SAMPLED = "sampled:"
 """Prefix of the names of a sampled controller's data."""
 
+UNITS_NAMED = "units in names"
+"""Marks a table in units other than SI: its columns name them."""
+
 VERSION = 1
 
 UNKNOWN = "of unknown end"
 """Status of a table whose description file is missing."""
 
 
-def save(record: Record, given: str | os.PathLike[str]) -> None:
-    """Write a record, completely or not at all."""
+def save(record: Record, given: str | os.PathLike[str], units: ShownUnits) -> None:
+    """Write a record, completely or not at all; a table perhaps in units other than SI."""
     path = as_path(given, "the file of a record")
     kind = record_format(path)
+    if units.others and kind == ".npz":
+        said = Message("arrays of .npz are in SI, since they cannot name a unit: leave out ", Setting("units"))
+        raise OptionError(Message(said, ", or write .csv or .parquet"))
     if kind != ".npz" and record.batch:
         raise UnsupportedError(
             f"{path.suffix} is a table of one simulation and this record has a batch of {record.batch}: save it as "
@@ -48,9 +56,12 @@ def save(record: Record, given: str | os.PathLike[str]) -> None:
         )
     also = [description_of(path)] if kind == ".csv" else []
     with all_beside([path, *also], f"{path} cannot be written") as (place, *description):
-        {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[kind](record, place)
+        if kind == ".npz":
+            _to_npz(record, place)
+        else:
+            {".csv": _to_csv, ".parquet": _to_parquet}[kind](record, place, units)
         for other in description:
-            other.write_text(_about(record), encoding="utf-8", newline="\n")
+            other.write_text(_about(record, units=units), encoding="utf-8", newline="\n")
 
 
 def description_of(path: Path) -> Path:
@@ -86,13 +97,15 @@ def load(given: str | os.PathLike[str], make: Callable[[Mapping[str, Any]], Reco
 # ------------------------------------------------------------------ what a record consists of
 
 
-def _about(record: Record, in_words: bool = True) -> str:
+def _about(record: Record, in_words: bool = True, units: ShownUnits | None = None) -> str:
     """Return everything that is not a table, as JSON; with ``in_words`` also the samples of a sampled controller."""
     events = [
         {"time": e.time, "name": e.name, "index": e.index, "q": e.q.tolist(), "v": e.v.tolist()} for e in record.events
     ]
     shapes = {name: list(getattr(record, name).shape[1:]) for name in FIELDS}
     about = {"version": VERSION, "status": record.status, "info": record.info, "events": events, "shapes": shapes}
+    if units is not None and units.others:
+        about[UNITS_NAMED] = True
     if in_words:
         about |= {"sampled": {name: x.tolist() for name, x in _sampled(record).items()}} if record.sampled else {}
     try:
@@ -157,15 +170,29 @@ def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
 # ------------------------------------------------------------------ tables
 
 
-def _columns(record: Record) -> dict[str, Array]:
-    """Return one column per number, named by quantity and joint as in tables of motions: ``q_elbow``."""
-    columns = {"time": record.time}
+def _columns(record: Record, units: ShownUnits) -> dict[str, Array]:
+    """Return one column per number, named by quantity and joint as in tables of motions: ``q_elbow``.
+
+    In units other than SI, columns name theirs: ``q_elbow [deg]``.
+    """
+    columns, known = {"time": record.time}, _units(record) if units.others else {}
     for name in FIELDS:
         array = getattr(record, name)
         flat = array.reshape(len(record), int(np.prod(array.shape[1:])))
-        for label, column in zip(_labels(record, name, flat.shape[1]), flat.T, strict=True):
-            columns[column_name(f"{name}_{label}")] = column
+        own = known.get(name) or [""] * flat.shape[1]
+        for label, unit, column in zip(_labels(record, name, flat.shape[1]), own, flat.T, strict=True):
+            in_unit = f" [{units.label(unit)}]" if unit not in ("", "1") else ""
+            columns[column_name(f"{name}_{label}{in_unit}")] = units.shown(column, unit)
     return columns | {f"energy_{name.partition(':')[2]}": x for name, x in _energies(record).items()}
+
+
+def _units(record: Record) -> dict[str, list[str]]:
+    """Return the SI units of the columns whose units are known."""
+    of_v = list(record.info.get("v_units") or ())
+    forces, pushed = [FORCE_OF.get(unit, unit) for unit in of_v], len(record.info.get("contact_spots") or ())
+    found = {"q": list(record.info.get("q_units") or ()), "v": [f"{unit}/s" for unit in of_v]}
+    found |= {"a": [f"{unit}/s^2" for unit in of_v], "tau": forces, "friction": list(forces)}
+    return found | {"contact_forces": ["N"] * (3 * pushed)}
 
 
 def _labels(record: Record, name: str, count: int) -> list[str]:
@@ -189,13 +216,24 @@ def _told_apart(names: list[str], count: int) -> list[str]:
 
 
 def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array]:
+    known = json.loads(about)
+    if known.get(UNITS_NAMED):
+        named, sizes = zip(*map(_without_unit, names), strict=True)
+        names, table = list(named), table * sizes
     arrays = {"time": table[:, names.index("time")]}
     labels = [_split(name) for name in names]
-    for name, shape in json.loads(about)["shapes"].items():
+    for name, shape in known["shapes"].items():
         own = [k for k, label in enumerate(labels) if label[0] == name]
         arrays[name] = table[:, own].reshape(len(table), *shape)
-    known = [name for name in NAMES if name not in LATER or ("energy", name) in labels]
-    return arrays | {f"energy:{name}": table[:, labels.index(("energy", name))] for name in known}
+    works = [name for name in NAMES if name not in LATER or ("energy", name) in labels]
+    return arrays | {f"energy:{name}": table[:, labels.index(("energy", name))] for name in works}
+
+
+def _without_unit(column: str) -> tuple[str, float]:
+    """Return the name of a column without its unit, and the size of that in SI."""
+    name, _, unit = column.removesuffix("]").rpartition(" [")
+    size = factor(unit, None) if name and column.endswith("]") else ""
+    return (column, 1.0) if isinstance(size, str) else (name, size)
 
 
 def _split(column: str) -> tuple[str, str]:
@@ -206,8 +244,8 @@ def _split(column: str) -> tuple[str, str]:
     return "", column
 
 
-def _to_csv(record: Record, path: Path) -> None:
-    path.write_text(csv_text(_columns(record)), encoding="utf-8", newline="\n")
+def _to_csv(record: Record, path: Path, units: ShownUnits) -> None:
+    path.write_text(csv_text(_columns(record, units)), encoding="utf-8", newline="\n")
 
 
 def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
@@ -233,7 +271,7 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
 
 def _about_columns(names: list[str]) -> str:
     """Describe a table by the names of its columns, since the file with its description is missing."""
-    split = [_split(name) for name in names]
+    split = [_split(_without_unit(name)[0]) for name in names]
     for needed in (("", "time"), *(("energy", name) for name in NAMES if name not in LATER)):
         if needed not in split:
             raise KeyError("_".join(filter(None, needed)))
@@ -241,11 +279,12 @@ def _about_columns(names: list[str]) -> str:
     shapes = {field: [len(own)] for field, own in labels.items()}
     shapes["contact_forces"] = [len(labels["contact_forces"]) // 3, 3]
     info = {"q_names": labels["q"], "v_names": labels["v"], "constraint_names": labels["constraint_forces"]}
-    return json.dumps({"version": VERSION, "status": UNKNOWN, "info": info, "events": [], "shapes": shapes})
+    about = {"version": VERSION, "status": UNKNOWN, "info": info, "events": [], "shapes": shapes, UNITS_NAMED: True}
+    return json.dumps(about)
 
 
-def _to_parquet(record: Record, path: Path) -> None:
-    write_parquet(path, _columns(record), {"kinetree": _about(record)})
+def _to_parquet(record: Record, path: Path, units: ShownUnits) -> None:
+    write_parquet(path, _columns(record, units), {"kinetree": _about(record, units=units)})
 
 
 def _from_parquet(path: Path) -> tuple[str, dict[str, Array]]:

@@ -50,13 +50,16 @@ def plot(
     desired: Trajectory | None = None,
     separate: bool = False,
     units: str | Sequence[str] | None = None,
+    over: str | None = None,
 ) -> Figure:
     """Draw a record; see :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
     if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all to that file
         path, what = what, ()
-    available = panels(record, _chosen(record, joints), desired, ShownUnits.read(units))
+    shown = ShownUnits.read(units)
+    available = panels(record, _chosen(record, joints), desired, shown)
+    across, along = (record.time, "time [s]") if over is None else _across(record, over, record.q, shown)
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
@@ -74,20 +77,28 @@ def plot(
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
                 axis.plot(
-                    record.time,
-                    values,
-                    label=_label(name),
-                    **line(looks.setdefault(name, len(looks) if separate else k)),
+                    across, values, label=_label(name), **line(looks.setdefault(name, len(looks) if separate else k))
                 )
             keep_zero_flat(axis, [x for other, those in drawn if other == label for _, x in those])
             for event in record.events:
-                axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
+                at = event.time if over is None else _across(record, over, event.q, shown)[0]
+                axis.axvline(at, color="#5c6670", linewidth=0.8, linestyle=":")
             axis.set_ylabel(label)
             legend_beside(axis)
-        axes[-1].set_xlabel("time [s]")
+        axes[-1].set_xlabel(along)
         figure.align_ylabels()
         figure.suptitle(_label(str(record.info.get("robot", ""))))
     return figure
+
+
+def _across(record: Record, over: str, q: Array, shown: ShownUnits) -> tuple[Any, str]:
+    """Return the positions of a joint, in the place of times, and what they are called."""
+    if over not in record.q_names:
+        raise UnknownNameError("coordinate of the record", over, record.q_names)
+    k = record.q_names.index(over)
+    unit = (record.info.get("q_units") or [""] * len(record.q_names))[k]
+    label = _label(over) + (f" [{shown.label(unit)}]" if unit else "")
+    return shown.shown(q[..., k], unit), label
 
 
 def _separated(parts: dict[str, list[tuple[str, Curves]]]) -> list[tuple[str, Curves]]:

@@ -23,7 +23,7 @@ from ...spatial.arrays import Array
 from ..fact_files import FactFile, StatedFact, Values
 from ..facts import Fact
 from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
-from ..plots import Curve, Curves, PlotPanel
+from ..plots import Curve, PlotPanel
 from ..study import Outcome
 from ..system import States
 from .more_outputs import MoreOutputs
@@ -170,8 +170,8 @@ class StudyPlan:
         held = f" No ground acts here: the force at {robot.joint_names[0]} holds the robot, which has no motor there."
         lifted = can_fall(robot, self.q) and not robot.joint(robot.joint_names[0]).actuated
         return {
-            "motion": Curves(time, moving, "The desired motion."),
-            "forces": Curves(time, forces, "The joint forces for it." + held * lifted),
+            "motion": self.more.curves(robot, time, motion.q, moving, "The desired motion."),
+            "forces": self.more.curves(robot, time, motion.q, forces, "The joint forces for it." + held * lifted),
         }
 
     # ---------------------------------------------------------------- simulation
@@ -213,7 +213,12 @@ class StudyPlan:
     def _outcome(self, analysis: str, record: Record, more: Values) -> Outcome:
         drawn = panels(record, units=self.more.units)
         figures = {
-            part: Curves(record.time, [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
+            part: self.more.curves(
+                self.robot,
+                record.time,
+                record.q,
+                [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]],
+            )
             for part in self.plots
             if any(curves for _, curves in drawn.get(part, []))
         }

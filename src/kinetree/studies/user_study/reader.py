@@ -48,7 +48,7 @@ TOP_KEYS = (
     "outputs", "expect", "facts", "sweep", "redysim",
 )  # fmt: skip
 
-ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters")
+ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters", "locked")
 
 OWNERS = ("bodies", "joints", "frames", "loops")
 
@@ -71,7 +71,7 @@ SIMULATION_KEYS = ("time", "samples", *SIMULATION_OPTIONS)
 EVERY_STEP = "steps"
 """A word in place of a number of samples."""
 
-OUTPUT_KEYS = ("samples", "plots", "forces", "paths", "units")
+OUTPUT_KEYS = ("samples", "plots", "forces", "paths", "units", "over")
 
 EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt", "stands")
 
@@ -233,7 +233,16 @@ class StudyReader(MotionReader):
         if "parameters" in fields:
             with self.at(fields["parameters"]):
                 robot = robot.with_parameters(self.other_numbers(fields["parameters"]))
+        if "locked" in fields:
+            with self.at(fields["locked"]):
+                return robot.reduced(self.locked(fields["locked"])), None
         return robot, name
+
+    def locked(self, node: Node) -> dict[str, Any]:
+        """Read joints that do not move: names in a list, or where each is held, ``{finger: 20 mm}``."""
+        if isinstance(node, Table):
+            return {name: self.angles(value, f"joint {name!r}") for name, value in node.entries.items()}
+        return dict.fromkeys(self.text(item, "a joint to lock") for item in self.items(node, "locked"))
 
     def other_numbers(self, node: Node) -> dict[str, Any]:
         """Read numbers that replace the robot's: ``bodies: {palm: {mass: 0.8}}``, or ``bodies.palm.mass: 0.8``."""
@@ -426,6 +435,10 @@ class StudyReader(MotionReader):
         with self.at(fields.get("units", self.top["outputs"])):
             listed = [self.text(x, "unit") for x in self.items(fields["units"], "units")] if "units" in fields else []
             more = MoreOutputs(forces, paths, ShownUnits.read(listed))
+        if "over" in fields:
+            with self.at(fields["over"]):
+                place = self.robot.entry_index(self.text(fields["over"], "over"), "q")
+            more = replace(more, over=self.robot.q_names[place])
         if "plots" not in fields:
             return samples, tuple(StudyPlan.plots), more
         plots = []
