@@ -49,9 +49,11 @@ def read(
     source, chosen = _open(of_program("redysim").inputs_of(place) if is_redysim else place), options or Options()
     if loops is not None:
         side = _open(as_path(loops, "a file with loops"))
-        loop_list = _format("loop_list")
-        is_list = loop_list.is_loop_list(_format("yaml_nodes").nodes(side))
-        chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else _format("yaml").SideFile(side))
+        loop_list = _format(".model.formats.loop_list")
+        is_list = loop_list.is_loop_list(_format(".model.formats.yaml_nodes").nodes(side))
+        chosen = replace(
+            chosen, side_file=loop_list.LoopList(side) if is_list else _format(".model.formats.yaml").SideFile(side)
+        )
     if chosen.values and source.path.suffix.lower() != WITH_SYMBOLS:
         raise OptionError(f"values are for symbols in .par files; {source.file} has none")
     return _reader(source)(source, chosen)
@@ -78,7 +80,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
             raise UnsupportedError(f"original= is for URDF files; it cannot write {path} from {original}")
-        writer = partial(_format("urdf_edit").edited, source=source)
+        writer = partial(_format(".model.formats.urdf_edit").edited, source=source)
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
@@ -87,22 +89,25 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         place.write_bytes(data)
 
 
+YAML, URDF, SDF, MJCF_WRITER = (
+    ".model.formats.yaml", ".model.formats.urdf", ".model.formats.sdf", ".model.formats.mjcf_writer"
+)  # fmt: skip
 WRITERS = {
-    ".yaml": "yaml", ".yml": "yaml", ".urdf": "urdf_writer", ".sdf": "sdf", ".xml": "mjcf_writer",
-    ".mjcf": "mjcf_writer", WITH_SYMBOLS: "symoro",
+    ".yaml": YAML, ".yml": YAML, ".urdf": ".model.formats.urdf_writer", ".sdf": SDF, ".xml": MJCF_WRITER,
+    ".mjcf": MJCF_WRITER, WITH_SYMBOLS: READERS[WITH_SYMBOLS],
 }  # fmt: skip
 """Modules that write robot files, by the file name's extension."""
 
-OF_ENDING = {".yaml": "yaml", ".yml": "yaml", ".urdf": "urdf", ".sdf": "sdf", ".world": "sdf", **READERS}
+OF_ENDING = {".yaml": YAML, ".yml": YAML, ".urdf": URDF, ".sdf": SDF, ".world": SDF, **READERS}
 """Modules that read robot files, by the file name's extension; XML has its root element for that."""
 
-ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
+ROOTS = {"robot": URDF, "mujoco": ".model.formats.mjcf", "sdf": SDF}
 """Modules that read XML files, by the root element."""
 
 
 def _format(name: str) -> Any:
     """Return the module of a format."""
-    return of_program(name) if name in READERS.values() else import_module(f".{name}", __package__)
+    return import_module(name, "kinetree") if name.startswith(".") else of_program(name)
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -122,7 +127,7 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
     suffix = source.path.suffix.lower()
     name = OF_ENDING.get(suffix)
     if suffix in (".xml", ".mjcf"):
-        root = _format("xml").parse(source.data, source.file)
+        root = _format(".model.formats.xml").parse(source.data, source.file)
         if root.tag not in ROOTS:
             raise FileFormatError(
                 f"the root element is <{root.tag}>; a robot file has <robot> (URDF), <sdf> or <mujoco> (MJCF)",
@@ -134,7 +139,7 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         read: Callable[[Source, Options], Model] = _format(name).read
         return read
     if suffix == ".xacro":
-        raise FileFormatError(f"xacro must be expanded first: {_format('urdf').XACRO_HINT}", source.file)
+        raise FileFormatError(f"xacro must be expanded first: {_format('.model.formats.urdf').XACRO_HINT}", source.file)
     raise FileFormatError(
         f"files ending in {suffix or 'nothing'!r} are not supported; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
         ".m (ReDySim), .par (SYMORO) or .mat (spatial_v2)",
