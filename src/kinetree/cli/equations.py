@@ -27,12 +27,12 @@ def equations(
         bool, typer.Option("--simplify/--no-simplify", help="Simplify; long equations take minutes for that.")
     ] = True,
 ) -> None:
-    """Show the equations of motion of a small robot, M(q) a + c(q, v) + g(q) = tau, entry by entry.
+    """Show the equations of motion of a small robot, as text or as LaTeX.
 
-    q1, q2, ... are the positions of the joints in the order of `kinetree info`, v1, v2, ... their rates, a1, a2, ...
-    accelerations. For a mechanism with loops, phi(q) = 0 are its loops, K is their derivative, and lambda are the
-    forces that close them. A file that ends in .tex is LaTeX; the lines need the package amsmath. SymPy must be
-    installed: pip install 'kinetree[symbolic]'.
+    They are M(q) a + c(q, v) + g(q) = tau, entry by entry; q1, q2, ... are the positions of the joints in the order of
+    `kinetree info`, v1, v2, ... their rates, a1, a2, ... accelerations. For a mechanism with loops, phi(q) = 0 are its
+    loops, K is their derivative, and lambda are the forces that close them. A file that ends in .tex is LaTeX; the
+    lines need the package amsmath. SymPy must be installed: pip install 'kinetree[symbolic]'.
 
     For example:
 

@@ -198,7 +198,7 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
 # ------------------------------------------------------------------ equations of motion
 
 
-class Line(NamedTuple):
+class PrintedLine(NamedTuple):
     """A line of the equations, in LaTeX and as plain text; without a value it is the whole equation."""
 
     latex: str
@@ -290,19 +290,19 @@ class Equations:
         names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})
         return str(sp.latex(e, symbol_names=names))
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> list[PrintedLine]:
         n = len(self.v)
         comma = "," if n > 9 else ""
-        lines = [Line(r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= " + self._right[0],
+        lines = [PrintedLine(r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= " + self._right[0],
                       "M(q) a + c(q, v) + g(q) = " + self._right[1])]  # fmt: skip
         for i in range(1, n + 1):
             for j in range(i, n + 1):
                 places = ((i, j), (j, i)) if i != j else ((i, i),)
                 left = " = ".join(f"M_{{{row}{comma}{column}}}" for row, column in places)
                 plain = " = ".join(f"M[{row},{column}]" for row, column in places)
-                lines.append(Line(left, plain, self.mass_matrix[i - 1, j - 1]))
+                lines.append(PrintedLine(left, plain, self.mass_matrix[i - 1, j - 1]))
         for letter, column in (("c", self.coriolis), ("g", self.gravity)):
-            lines += [Line(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(column)]
+            lines += [PrintedLine(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(column)]
         return lines
 
     _right = (r"\tau", "tau")
@@ -374,14 +374,16 @@ class ConstrainedEquations(Equations):
 
     _right = (r"\tau + K(q)^T \lambda", "tau + K(q)^T lambda")
 
-    def _lines(self) -> list[Line]:
-        lines = [*super()._lines(), Line(r"\varphi(q) &= 0", "phi(q) = 0")]
-        lines.append(Line(r"K(q)\, \ddot{q} + k(q, \dot{q}) &= 0", "K(q) a + k(q, v) = 0"))
-        lines += [Line(rf"\varphi_{{{i + 1}}}", f"phi[{i + 1}]", self.constraints[i]) for i in range(len(self._rows))]
+    def _lines(self) -> list[PrintedLine]:
+        lines = [*super()._lines(), PrintedLine(r"\varphi(q) &= 0", "phi(q) = 0")]
+        lines.append(PrintedLine(r"K(q)\, \ddot{q} + k(q, \dot{q}) &= 0", "K(q) a + k(q, v) = 0"))
+        lines += [
+            PrintedLine(rf"\varphi_{{{i + 1}}}", f"phi[{i + 1}]", self.constraints[i]) for i in range(len(self._rows))
+        ]
         for i, j in product(range(len(self._rows)), range(len(self.v))):
             if self.jacobian[i, j] != 0:
-                lines.append(Line(f"K_{{{i + 1},{j + 1}}}", f"K[{i + 1},{j + 1}]", self.jacobian[i, j]))
-        return lines + [Line(f"k_{{{i + 1}}}", f"k[{i + 1}]", x) for i, x in enumerate(self.drift)]
+                lines.append(PrintedLine(f"K_{{{i + 1},{j + 1}}}", f"K[{i + 1},{j + 1}]", self.jacobian[i, j]))
+        return lines + [PrintedLine(f"k_{{{i + 1}}}", f"k[{i + 1}]", x) for i, x in enumerate(self.drift)]
 
     def _more(self) -> str:
         return f", {counted(len(self._rows), 'constraint', 'constraints')}"
