@@ -155,3 +155,22 @@ def test_a_robot_without_joints_has_no_table():
     for convention in (None, "modified", "standard", "khalil"):
         with pytest.raises(kt.UnsupportedError, match="no joints"):
             robot.dh_table(convention)
+
+
+@pytest.mark.parametrize("convention", ["modified", "standard"])
+def test_a_saved_table_has_changed_masses(tmp_path, convention):
+    rows = [{"mass": 1, "com": (0.5, 0, 0), "theta": 10}, {"a": 1.0, "alpha": 90, "mass": 1, "com": (0.5, 0, 0)}]
+    arm = kt.from_dh(rows, convention, degrees=True)
+    changed = arm.with_parameters({"bodies": {"link2": {"mass": 3.5}}, "joints": {"joint1": {"damping": 0.7}}})
+    changed.save(tmp_path / "arm.yaml")
+    back, text = kt.load(tmp_path / "arm.yaml"), (tmp_path / "arm.yaml").read_text()
+    assert (back.model.joints, back.model.bodies) == (changed.model.joints, changed.model.bodies)
+    if convention == "modified":
+        assert [(row.alpha, row.a, row.theta) for row in back.dh_table()] == [(0, 0, 10), (90, 1, 0)]
+        assert "table:" in text
+    else:  # whose masses are seen from the far ends of links
+        assert "written body by body" in text
+    moved = arm.with_parameters({"joints": {"joint2": {"position": (1.2, 0, 0)}}})
+    moved.save(tmp_path / "arm.yaml")
+    assert "written body by body" in (tmp_path / "arm.yaml").read_text()
+    assert kt.load(tmp_path / "arm.yaml").model.joints == moved.model.joints

@@ -355,6 +355,7 @@ def write(model: Model) -> str:
         lines += _base(model.bodies[model.roots[0]] if table.floating_base else model.base)
         lines += ["table:", *_indented(yaml_dh.written(table, _number, _word))]
     else:
+        lines += [yaml_dh.NO_TABLE] if model.table is not None else []
         lines += [*_base(model.base), "bodies:" if model.bodies else "bodies: []"]
         for joint, body in zip(model.joints, model.bodies, strict=True):
             lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])

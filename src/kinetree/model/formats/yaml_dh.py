@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields as fields_of
 from dataclasses import replace
@@ -15,6 +16,12 @@ from ..dh.table import DHTable
 from ..pose import Pose
 from ..tree import BASE, Frame, Model
 from .yaml_nodes import Items, Node, Scalar, Table
+
+NO_TABLE = (
+    "# It was made from a Denavit-Hartenberg table, but is written body by body: its geometry has changed since, or a\n"
+    "# table would round its numbers. robot.dh_table() has a table that describes it."
+)
+"""Why a file has no table, in words."""
 
 TABLE_KEYS = ("convention", "degrees", "links", "floating_base", "rows")
 
@@ -35,13 +42,18 @@ def read_table(reader: Any, node: Node, base: str) -> DHTable:
 def table_of(model: Model) -> tuple[DHTable, tuple[Frame, ...]] | None:
     """Return the table that a model was made from, as a file writes it, and the frames that it does not name.
 
-    The result is None if a file cannot express the table, if the model has been changed since, or if the pose of a
-    frame would be rounded: in standard tables, frames are described relative to the far ends of links.
+    Masses and numbers of the joints may have changed since.  The result is None if a file cannot express the table, if
+    the geometry has changed, or if a number would be rounded: in standard tables, frames and masses are described
+    relative to the far ends of links.
     """
     table = model.table
-    words = isinstance(table, DHTable) and all(isinstance(getattr(row, "joint", ""), str) for row in table.rows)
-    if not words or not table.describes(model):
+    if not isinstance(table, DHTable) or not all(isinstance(getattr(row, "joint", ""), str) for row in table.rows):
         return None
+    if not table.describes(model):
+        changed = table.with_numbers_of(model)
+        if changed is None or not _made(changed, model).describes(model):
+            return None
+        table = changed
     named, others = {f.name: f.pose for f in model.frames if f.name in table.names}, []
     for frame in model.frames:
         if frame.name not in table.names:
@@ -51,6 +63,18 @@ def table_of(model: Model) -> tuple[DHTable, tuple[Frame, ...]] | None:
                 return None
             others.append(replace(frame, pose=pose))
     return table, tuple(others)
+
+
+def _made(table: DHTable, model: Model) -> DHTable:
+    """Return a table that knows the robot that a file of it would be read as."""
+    base = model.bodies[model.roots[0]] if table.floating_base else model.base
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same as when the robot was made
+        builder, _ = dh.build(
+            table.rows, table.convention, name=model.name, base=base.name, gravity=model.gravity,
+            degrees=table.degrees, links=table.links, base_mass_properties=base.mass_properties,
+        )  # fmt: skip
+        return replace(table, made=builder.model(floating_base=table.floating_base))
 
 
 def written(table: DHTable, number: Callable[[float], str], word: Callable[[str], str]) -> list[str]:
