@@ -168,8 +168,8 @@ class ConstraintForces:
         Parameters
         ----------
         joint : str
-            Name of a joint: ``forces.at("pin")[..., 3:]`` is the force that the pin carries.  Or that of a spring between
-            points, which acts on the body of its last point.
+            Name of a joint: ``forces.at("pin")[..., 3:]`` is the force that the pin carries.  Or the name of a spring
+            between points, which acts on the body of its last point.
         """
         if joint in self.springs:
             return self.springs[joint]
