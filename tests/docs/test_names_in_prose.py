@@ -33,7 +33,7 @@ ROLE = re.compile(r":(?:meth|class|func|attr|mod|data|exc|obj):`~?([^`]+)`")
 
 FILES = {
     "avi", "c", "cff", "csv", "dat", "dll", "gif", "h", "html", "ipynb", "json", "lock", "m", "mat", "md", "mp4", "npz",
-    "parquet", "png", "py", "sdf", "so", "svg", "toml", "txt", "urdf", "xacro", "xml", "yaml", "yml",
+    "parquet", "png", "py", "sdf", "so", "svg", "tex", "toml", "txt", "urdf", "xacro", "xml", "yaml", "yml",
 }  # fmt: skip
 """Endings of names of files."""
 
