@@ -28,10 +28,7 @@ NAMES = [
 EXCEPTIONS = {
     "four-bar": [
         ("the angle al2 as printed, with a minus before the root, closes the loop; gap at the start", "misprint"),
-        (
-            "the same with the loop's equations in the joint's axes, as kinetree has them",
-            "how its equations are written",
-        ),
+        ("the same with the loop's equations in the joint's axes, as in kinetree", "how its equations are written"),
     ],
     "3-rrr": [
         ("joints cut by the rule of minimum CDOF", "two joints from the ground"),
