@@ -80,6 +80,10 @@ COMMANDS = (
         COMPUTE, "sweep", ".cli.sweep:sweep", "Compute a study for every row of a design; resume an interrupted sweep."
     ),
     Command(
+        COMPUTE, "design", ".cli.design:design",
+        "Search for dimensions of a mechanism that do what is wanted, within limits.",
+    ),
+    Command(
         HERE, "bench", ".cli.bench:bench",
         "Time inverse and forward dynamics on this machine, compared with Pinocchio if it is installed.",
     ),

@@ -35,6 +35,7 @@ from ...spatial.arrays import Array
 from .. import named_systems, simulation_setup
 from ..fact_files import FactReader, StatedFact
 from ..study import Study
+from .design_section import DesignTask, read_design
 from .more_outputs import MoreOutputs
 from .motion import MotionReader
 from .plan import StudyPlan
@@ -45,7 +46,7 @@ MARK = "kinetree-study"
 
 TOP_KEYS = (
     MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
-    "outputs", "expect", "facts", "sweep", "redysim",
+    "outputs", "expect", "facts", "sweep", "design", "redysim",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters", "locked")
@@ -102,6 +103,15 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     return StudyReader(Source(place, data)).study()
 
 
+def read_design_file(path: str | os.PathLike[str]) -> DesignTask:
+    """Read the section ``design`` of a study file, with the robot of that file."""
+    place = as_path(path, "a study file")
+    reader = StudyReader(Source(place, whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")))
+    if "design" not in reader.top:
+        raise reader.error("there is no section 'design' in this study, which says what may change", reader.root)
+    return read_design(reader, reader.top["design"], reader.read_robot(reader.top["robot"])[0])
+
+
 @dataclass(frozen=True)
 class UserStudy(Study):
     """A study that is not part of the gallery; its model is written from the robot."""
@@ -147,6 +157,8 @@ class StudyReader(MotionReader):
             analyses["prescribed"] = plan.prescribed
         if plan.simulation:
             analyses["simulation"] = plan.simulated
+        if "design" in self.top:
+            analyses["design"] = read_design(self, self.top["design"], plan.robot)
         if not analyses:
             raise self.error("nothing to compute: give a motion, a simulation, or both", self.root)
         for section in plan.facts:

@@ -1,0 +1,61 @@
+"""``kinetree design``: dimensions of a mechanism that do what its file asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .shared import Json, make_console, note, print_json
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Study with a section 'design'.", show_default=False)]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Where the results go.",
+        show_default="kinetree-designs/<name of the file>",
+    ),
+]  # fmt: skip
+Starts = Annotated[int | None, typer.Option(help="Designs to begin with, instead of those of the file.", min=1)]
+Seed = Annotated[int | None, typer.Option(help="Of the random starts, instead of that of the file.", min=0)]
+
+
+def design(
+    file: File, output: Output = None, starts: Starts = None, seed: Seed = None, as_json: Json = False
+) -> None:  # fmt: skip
+    """Search for dimensions of a mechanism that do what is wanted, within limits.
+
+    The part `design` of the file says which numbers may change (`free`), what is wanted (`wanted`) and within which
+    limits (`subject_to`). The folder gets the new mechanism (`mechanism.yaml`), the report (`report.txt`), a table of
+    what changed (`numbers.csv`) and a picture of before and after; with `pareto` also one of the front. Ctrl-C ends
+    the search and keeps the best so far.
+
+    For example:
+
+        kinetree design wiper.yaml
+        kinetree design wiper.yaml -o found --starts 200 --seed 3
+    """
+    from ..studies.user_study import read_design_file
+
+    task = read_design_file(file)
+    chosen = {"starts": starts, "seed": seed}
+    task.asked.update({key: value for key, value in chosen.items() if value is not None})
+    found = task.run()
+    place = output or Path("kinetree-designs") / file.stem
+    place.mkdir(parents=True, exist_ok=True)
+    found.save(place / "mechanism.yaml")
+    (place / "report.txt").write_text(f"{found}\n", encoding="utf-8")
+    lines = ["number,before,after,unit,low,high,at_bound"]
+    lines += [f"{x.name},{x.before!r},{x.after!r},{x.unit},{x.low!r},{x.high!r},{x.at}" for x in found.table]
+    (place / "numbers.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found.plot(place / "before-and-after.svg")
+    if found.front:
+        found.plot_front(place / "front.svg")
+    if as_json:
+        goals = [row._asdict() | {"is_met": row.is_met} for row in found.goals]
+        print_json({"solved": found.solved, "numbers": found.numbers, "goals": goals, "notes": list(found.notes),
+                    "folder": str(place)})  # fmt: skip
+        return
+    make_console().print(str(found), markup=False, highlight=False)
+    note(f"written to {place}")

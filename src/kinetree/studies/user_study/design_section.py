@@ -1,0 +1,124 @@
+"""The section ``design`` of a study file: what may change, what is wanted, and within which limits.
+
+Goals are those of Python, by the same names in small letters: ``transmission_angle: {at: B, at_least: 42 deg}`` is
+``TransmissionAngle("B") >= "42 deg"``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ... import design as designs
+from ...design.goals import Limit
+from ...design.pictures import before_and_after, front
+from ...errors import UnknownNameError
+from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
+from ...robot.robot import Robot
+from ..study import Outcome
+
+if TYPE_CHECKING:
+    from ...design.found_design import FoundDesign
+
+GOALS = {
+    "path": "Path", "straight_line": "straight_line", "pose": "Pose", "function": "Function", "reach": "Reach",
+    "torque": "Torque", "energy": "Energy", "pin_force": "PinForce", "shaking_force": "ShakingForce",
+    "shaking_moment": "ShakingMoment", "transmission_angle": "TransmissionAngle", "swing": "Swing", "dwell": "Dwell",
+    "condition_number": "ConditionNumber", "natural_frequency": "NaturalFrequency",
+}  # fmt: skip
+"""Goals by their names in files, and those in :mod:`kinetree.design`."""
+
+BOUNDS = ("at_least", "at_most")
+OPTIONS = ("motion", "speed", "samples", "starts", "seed", "pareto", "shortest", "threads")
+DESIGN_KEYS = ("free", "wanted", "subject_to", *OPTIONS)
+
+
+def plain(node: Node) -> Any:
+    """Return numbers, texts (with units, or not), lists and mappings as Python has them."""
+    if isinstance(node, Items):
+        return [plain(item) for item in node.items]
+    if isinstance(node, Table):
+        return {key: plain(value) for key, value in node.entries.items()}
+    if node.plain and node.text in ("", "~", "null", "true", "false"):
+        return {"true": True, "false": False}.get(node.text)
+    try:
+        number = float(node.text) if node.plain else None
+    except ValueError:
+        number = None
+    return node.text if number is None else int(number) if number.is_integer() else number
+
+
+@dataclass(frozen=True)
+class DesignTask:
+    """A mechanism, and how :func:`kinetree.design` is called for it."""
+
+    robot: Robot
+    asked: dict[str, Any]
+
+    def run(self, **options: Any) -> FoundDesign:
+        """Search."""
+        return designs.design(self.robot, **self.asked, **options)
+
+    def __call__(self, quick: bool) -> Outcome:
+        """Search, as an analysis of a study."""
+        found = self.run(progress=False)
+        table = {"number": [one.name for one in found.table], "unit": [one.unit for one in found.table]}
+        columns = {key: [getattr(one, key) for one in found.table] for key in ("before", "after", "low", "high")}
+        figures: dict[str, Any] = {"before-and-after": lambda figure: before_and_after(figure, found, [])}
+        if found.front:
+            figures["front"] = lambda figure: front(figure, found.front)
+        return Outcome((), {"numbers": table | columns}, {}, figures, [f"```\n{found}\n```"])
+
+
+def read_design(reader: NodeReader, node: Node, robot: Robot) -> DesignTask:
+    """Read the section."""
+    fields = reader.fields(node, "design", DESIGN_KEYS, required=("free", "wanted"))
+    asked: dict[str, Any] = {"free": plain(fields["free"])}
+    asked["wanted"] = [_goal(reader, one, ()) for one in _several(fields["wanted"])]
+    if "subject_to" in fields:
+        asked["subject_to"] = [_goal(reader, one, BOUNDS) for one in _several(fields["subject_to"])]
+    asked |= {key: plain(fields[key]) for key in OPTIONS if key in fields}
+    if isinstance(asked.get("motion"), dict):
+        given = reader.fields(
+            fields["motion"], "motion of a design", ("point", "positions", "times"), ("point", "positions", "times")
+        )
+        asked["motion"] = designs.LedPoint(**{key: plain(value) for key, value in given.items()})
+    return DesignTask(robot, asked)
+
+
+def _several(node: Node) -> list[Node]:
+    """Return goals one by one: of a list, or of a mapping from names to arguments."""
+    if isinstance(node, Items):
+        return node.items
+    if isinstance(node, Table):
+        return [Table(node.lines[key], {key: value}, {key: node.lines[key]}) for key, value in node.entries.items()]
+    return [node]
+
+
+def _goal(reader: NodeReader, node: Node, bounds: tuple[str, ...]) -> Any:
+    """Make a goal from ``torque`` or ``torque: {kind: rms}``; with a bound a limit."""
+    if isinstance(node, Table) and len(node.entries) != 1:
+        raise reader.error("a goal is a name with its arguments, such as 'torque: {kind: rms}'", node)
+    name, given = (
+        (node.text, None) if isinstance(node, Scalar) else next(iter(getattr(node, "entries", {"": None}).items()))
+    )
+    if name not in GOALS:
+        raise reader.error(str(UnknownNameError("goal of a design", name, GOALS)), node)
+    made = getattr(designs, GOALS[name])
+    taken = inspect.signature(made).parameters
+    known = [key for key in taken if key != "timed" or name in ("path", "pose", "reach")]
+    with reader.at(node):
+        if isinstance(given, Scalar) and given.text:
+            arguments: dict[str, Any] = {known[0]: plain(given)}  # its first argument alone: 'swing: P'
+        else:
+            fields = reader.fields(given, name, (*known, *bounds)) if isinstance(given, Table) else {}
+            arguments = {key: plain(value) for key, value in fields.items()}
+        limits = {key: arguments.pop(key) for key in bounds if key in arguments}
+        needed = [
+            k for k, p in inspect.signature(made).parameters.items() if p.default is p.empty and k not in arguments
+        ]
+        if needed:
+            raise reader.error(f"{name} needs the key {needed[0]!r}", node)
+        goal = made(**arguments)
+        return Limit(goal, limits.get("at_least"), limits.get("at_most")) if limits else goal
