@@ -16,8 +16,8 @@ from .llvm.kept_memory import FROM_PYTHON, FUNCTIONS, KEPT, kept_memory_module
 from .load_code import load_or_compile_own
 from .make_once import once
 
-LARGE = 1 << 22
-"""Bytes from which a result is put there."""
+LARGE = 1 << 21
+"""Bytes from which a result is put there: one large page, below which a block would be mostly empty."""
 
 MOST_KEPT = 1 << 30
 """The most bytes that are kept, or a sixteenth of the machine's memory if that is less."""

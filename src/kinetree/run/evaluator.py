@@ -63,6 +63,7 @@ class Evaluator:
         self._chosen_methods: dict[str, str] = {}
         self._solid: set[tuple[int | tuple[Place, ...], frozenset[int]]] = set()
         self.read_parameters = ParameterReader(model)
+        self._shapes: dict[Key, tuple[int, ...]] = {}
         self._looked = False
 
     @cached_property
@@ -130,7 +131,7 @@ class Evaluator:
             with np.errstate(all="ignore"):
                 batch = batch_shape(**shapes)
                 if out is not None:
-                    check_out(out, (*batch, *algorithm.shape(self.model, options)))
+                    check_out(out, (*batch, *self._shape(name, options)))
                 real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
                 vectors = list(arrays.values())
                 compiler = self.compiler if real else None
@@ -150,7 +151,7 @@ class Evaluator:
                 if algorithm.loads:
                     scalars.append(self.loads(given, arrays["q"], tree))
                 # the number of axes of empty lists is unknown
-                shape = (*batch, *algorithm.shape(self.model, options))
+                shape = (*batch, *self._shape(name, options))
                 result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
         except NoValueError as problem:
             raise NoValueError(self._all_without_value(name, options, parameters) or problem.symbols) from None
@@ -158,6 +159,13 @@ class Evaluator:
             return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result
         return out
+
+    def _shape(self, name: str, options: dict[str, Any]) -> tuple[int, ...]:
+        """Return the shape of an algorithm's result; remembered, since that of a regressor counts all parameters."""
+        key = _key(name, options, ())
+        if key not in self._shapes:
+            self._shapes[key] = find(name).shape(self.model, options)
+        return self._shapes[key]
 
     def _all_without_value(self, name: str, options: dict[str, Any], parameters: GivenParameters) -> list[str]:
         """Return all symbols for which an algorithm needs numbers, not only the first of them."""

@@ -22,32 +22,46 @@ from .kernel import Kernel
 
 @dataclass
 class ComposedKernel(Kernel):
-    """A kernel that calls its ``parts``, always in their form for batches."""
+    """A kernel that calls its ``parts``, by default always in their form for batches."""
 
     @property
     def parts(self) -> Sequence[Kernel]:
         """All kernels that it calls, starting with the one that it stands for."""
         raise NotImplementedError
 
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """The machine code of the first part; that of the others is made, too."""
-        first, *_ = [part.lanes_address for part in self.parts]
+    def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
+        """Return its parts, and whether each is called in its form for batches, for a batch or for one state."""
+        return [(part, True) for part in self.parts]
+
+    def _made(self, batch: bool) -> int:
+        """Make the machine code of all parts; return the address of the first."""
+        first, *_ = [_address(part, form) for part, form in self._calls(batch)]
         return first
 
     @property
+    def lanes_address(self) -> int:  # type: ignore[override]
+        """The machine code of the first part for a batch; that of the others is made, too."""
+        return self._made(True)
+
+    @property
     def single_address(self) -> int:  # type: ignore[override]
-        """The machine code of the first part, which has one form only."""
-        return self.lanes_address
+        """The same for one state."""
+        return self._made(False)
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether all parts are at hand."""
-        return all(part.is_ready(True) for part in self.parts)
+        """Return whether all parts are at hand in the forms that are called."""
+        return all(part.is_ready(form) for part, form in self._calls(batch))
 
     @property
     def is_one_function(self) -> bool:
         """Always False: several functions are called."""
         return False
+
+
+def _address(part: Kernel, batch: bool) -> int:
+    """Make a form of a part; some that are one loop handle the states of a batch one after the other."""
+    in_lanes = batch and (part.is_one_function or isinstance(part, ComposedKernel))
+    return part.lanes_address if in_lanes else part.single_address
 
 
 def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
@@ -73,6 +87,9 @@ class FactorKernel(ComposedKernel):
         """L with D on its diagonal."""
         assert self.both is not None
         return (self.both,)
+
+    def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
+        return [(part, batch) for part in self.parts]
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._divide(self.parts[0](*arrays), result)
@@ -112,12 +129,8 @@ class BodyColumnsKernel(ComposedKernel):
         assert self.beside is not None
         return self.bodies, self.beside
 
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """The machine code of the first part, which may handle states only one after the other."""
-        bodies, beside = self.parts
-        _ = beside.lanes_address
-        return bodies.lanes_address if bodies.is_one_function else bodies.single_address
+    def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
+        return [(part, batch) for part in self.parts]
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._run_batch(arrays, (), result, 1)
@@ -247,6 +260,12 @@ class SolutionDerivativeKernel(ComposedKernel):
         assert self.equation is not None
         solution, slopes, inverse, product, _ = self.equation
         return (solution, slopes, inverse) if self._multiplies else (solution, slopes, inverse, product)
+
+    def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
+        if self._multiplies:
+            return [(part, batch) for part in self.parts]
+        solution, slopes, *rest = self.parts
+        return [(solution, batch), (slopes, False), *((part, True) for part in rest)]
 
     @property
     def _multiplies(self) -> bool:

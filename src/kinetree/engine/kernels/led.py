@@ -49,11 +49,9 @@ class LedKernel(ComposedKernel):
         assert self.free is not None
         return (self.free,)
 
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """The machine code of the free system."""
-        first = self.parts[0]
-        return first.lanes_address if first.is_one_function else first.single_address
+    def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
+        free, *rest = self.parts
+        return [(free, batch), *((part, True) for part in rest)]
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         result[...] = self._found(arrays, 1)
