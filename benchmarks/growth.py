@@ -25,6 +25,10 @@ CELLS = (1, 5, 10, 20, 50, 100)
 MOST_NUMBERS = 20_000_000
 """Of results of a batch."""
 
+SECONDS = 0.03
+"""Of measuring each figure, times the number of rounds: some 250 figures, and what they take to compile, are to come to
+an end within minutes."""
+
 WORST = 3.0
 """How much more than in proportion to size a neighbor may cost."""
 
@@ -106,8 +110,8 @@ def sizes(rounds: int) -> Iterator[Table]:
                 rng = np.random.default_rng(1)
                 state = (robot.random_configuration(rng, count), *rng.standard_normal((2, count, robot.nv)))[:inputs]
                 call, first = getattr(robot, name), [x[0].copy() for x in state]
-                one = processor_time(lambda call=call, x=first: call(*x), 0.1 * rounds) * 1e6
-                batch = processor_time(lambda call=call, x=state: call(*x), 0.1 * rounds) / count * 1e6
+                one = processor_time(lambda call=call, x=first: call(*x), SECONDS * rounds) * 1e6
+                batch = processor_time(lambda call=call, x=state: call(*x), SECONDS * rounds) / count * 1e6
                 growth.add(name, n, power, one, batch)
         yield growth.finished()
 
@@ -121,8 +125,8 @@ def cells(rounds: int) -> Iterator[Table]:
             q, v = robot.assembled(), np.zeros(robot.nv)
             state = (q + 1e-3 * np.sin(7.0 * np.arange(robot.nq)),) if name == "close" else (q, v, v)
             many, call = [np.tile(x, (256, 1)) for x in state], getattr(robot, name)
-            one = processor_time(lambda call=call, x=state: call(*x), 0.1 * rounds) * 1e6
-            batch = processor_time(lambda call=call, x=many: call(*x), 0.1 * rounds) / 256 * 1e6
+            one = processor_time(lambda call=call, x=state: call(*x), SECONDS * rounds) * 1e6
+            batch = processor_time(lambda call=call, x=many: call(*x), SECONDS * rounds) / 256 * 1e6
             growth.add(name, n, 1.0, one, batch)
     yield growth.finished()
 
@@ -141,7 +145,7 @@ def steps(rounds: int) -> Iterator[Table]:
         def per_step(options: dict[str, object], robot: kt.Robot = robot, q: np.ndarray = q) -> float:
             short, long = (
                 processor_time(
-                    lambda t=t: kt.simulate(robot, q, time=t, integrator="rk4", step=1e-5, **options), 0.05 * rounds
+                    lambda t=t: kt.simulate(robot, q, time=t, integrator="rk4", step=1e-5, **options), SECONDS * rounds
                 )
                 for t in (1e-3, 6e-3)
             )
@@ -174,8 +178,8 @@ def layouts(rounds: int) -> Iterator[Table]:
         reference: tuple[float, float] | None = None
         for kind, (compute, arrays) in kinds.items():
             first = [x[0] for x in arrays]
-            one = processor_time(lambda f=compute, x=first: f(*x), 0.1 * rounds) * 1e9
-            batch = processor_time(lambda f=compute, x=arrays: f(*x), 0.1 * rounds) / 4096 * 1e9
+            one = processor_time(lambda f=compute, x=first: f(*x), SECONDS * rounds) * 1e9
+            batch = processor_time(lambda f=compute, x=arrays: f(*x), SECONDS * rounds) / 4096 * 1e9
             reference = reference or (one, batch)
             table.add(f"{name}: {kind}", one, f"{one / reference[0]:.1f}x", batch, f"{batch / reference[1]:.1f}x")
     yield table
