@@ -36,10 +36,11 @@ MOVED = {"robots-with-loops": "loops/", "springs-and-actuators": "forces/"}
 """Pages that were merged with others, and their places today."""
 
 BOOSTS = {
-    "api/": 0.05, "studies/": 0.5, "theory/": 0.4, "notebooks/": 0.4, "from/": 0.5,
-    "coverage": 0.2, "names": 0.2, "references": 0.2, "for/identification-accuracy": 0.5,
+    "api/": 0.05, "studies/cost": 0.1, "studies/path": 0.3, "studies/": 0.45, "theory/": 0.4, "notebooks/": 0.4,
+    "from/robotics-toolbox": 0.2, "from/": 0.5, "coverage": 0.2, "names": 0.2, "references": 0.2,
+    "for/identification-accuracy": 0.5,
 }  # fmt: skip
-"""How much a word on a page counts for the search, where not 1: who types one wants a guide first."""
+"""How much a word on a page counts for the search, where not 1: who types one wants a guide first.  The first start that fits counts."""
 
 LONGEST_DESCRIPTION = 200
 """Characters of a page's description."""

@@ -24,7 +24,7 @@ SYSTEM = walking_system(
     machine(),
     LEGS,
     ("hip", "knee"),
-    "four-legged machine that trots: universal hips, 18 degrees of freedom",
+    "quadruped that trots: four legs, universal hips, 18 degrees of freedom",
     "Shah sections 7.3 and 9.3, Table B.2",
     "Hips at the corners of a trunk of 1 m by 0.5 m; its height of 0.1 m is ours. Ground data: the authors' program.",
     "Foot height 0.09 m as in Table B.2 and the authors' program; chapter 7 says 0.08 m (section 7.3).",
