@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,10 +44,97 @@ RIGHT_PAGES = {
     "URDF": ("file-formats/", "for/robot-file/"),
     "identification": ("for/identification/",),
     "quadruped": ("studies/quadruped/",),
+    "forward kinematics": ("kinematics/",),
+    "parallel simulation batch": ("simulating/",),
+    "floating base": ("building/",),
+    "path synthesis": ("design/",),
+    "plot torque": ("simulating/",),
+    "PID": ("control/",),
+    "PD controller": ("control/",),
+    "walking robot": ("trajectories/",),
+    "units degrees": ("conventions/",),
+    "equations of motion symbolic": ("symbolic/",),
+    "inertia from CAD": ("building/",),
+    "singularity": ("parallel/", "conventions/"),
+    "motor model": ("forces/",),
+    "damping": ("forces/",),
+    "GPU": ("speed/",),
+    "stairs": ("contact/",),
+    "terrain": ("contact/",),
+    "obstacle avoidance": ("contact/",),
+    "multithreading": ("speed/",),
+    "contact friction coefficient": ("rigid-contact/", "contact/"),
+    "joint limits": ("contact/", "building/"),
+    "gear ratio": ("linkages/", "conventions/"),
+    "export to C": ("codegen/",),
+    "mass matrix": ("algorithms/",),
+    "Jacobian": ("kinematics/", "algorithms/"),
+    "import URDF": ("file-formats/",),
+    "save animation": ("viewer/",),
+    "energy conservation": ("simulating/",),
+    "closed loop": ("loops/",),
+    "sensor noise": ("sampled-control/",),
+    "impedance control": ("control/",),
+    "center of mass": ("algorithms/", "kinematics/"),
+    "spring": ("forces/",),
+    "cam": ("linkages/",),
+    "identification of parameters": ("for/identification/",),
+    "compare with Pinocchio": ("accuracy/", "from/pinocchio/", "benchmarks/"),
+    "reinforcement learning gym": ("learning/",),
+    "DH parameters": ("building/",),
+    "Stewart platform": ("parallel/", "studies/stewart-platform/"),
+    "time-optimal trajectory": ("optimal-control/",),
+    "impact": ("rigid-contact/",),
+    "installation": ("start/",),
+    "null space": ("control/",),
+    "external force": ("forces/",),
+    "hybrid dynamics": ("algorithms/",),
+    "state space linearize": ("derivatives/",),
+    "frequency response": ("derivatives/",),
+    "natural frequency": ("equilibrium/",),
+    "actuator saturation": ("forces/", "control/"),
+    "rolling contact": ("constraints/",),
+    "load mesh": ("viewer/",),
+    "reproduce the book's examples": ("for/students-and-teachers/", "studies/"),
+    "batch of parameters": ("simulating/", "parameters/"),
+    "save results csv": ("simulating/", "recipes/"),
+    "video": ("viewer/",),
+    "screenshot": ("viewer/",),
+    "notebook": ("notebooks/",),
+    "quaternion": ("building/", "conventions/"),
+    "gear": ("linkages/",),
+    "MuJoCo": ("from/mujoco/",),
+    "mujoco": ("from/mujoco/",),
+    "redysim": ("from/redysim/",),
+    "pytorch": ("learning/",),
+    "matlab": ("from/matlab/",),
+    "Simulink": ("from/matlab/",),
+    "ROS": ("for/robot-file/",),
+    "real time": ("codegen/",),
+    "end-effector velocity": ("kinematics/",),
+    "step size": ("simulating/",),
+    "Kalman filter": ("sampled-control/",),
+    "Lagrange multipliers": ("mechanism-dynamics/",),
+    "reaction force": ("mechanism-dynamics/", "for/mechanism-design/"),
+    "torque limits": ("control/",),
+    "error message": ("troubleshooting/",),
+    "Python version": ("start/",),
+    "license": ("start/",),
 }
-"""What new users typed, and where they should have come; the last three were added to theirs."""
+"""What new users typed, and where they should have come."""
 
-MOST_MISSES = 3
+MOST_MISSES = 2
+
+
+SOURCES = ("mkdocs.yml", "docs", "src", "gallery", "programs")
+MADE_BY_TOOLS = re.compile(r"__pycache__|\.egg-info")
+
+
+def is_current(index):
+    """Whether a site that ``make docs`` has left here is newer than every file it is made from."""
+    files = (file for name in SOURCES for file in [ROOT / name, *(ROOT / name).rglob("*")] if file.is_file())
+    newest = max(file.stat().st_mtime for file in files if not MADE_BY_TOOLS.search(str(file)))
+    return index.is_file() and index.stat().st_mtime > newest
 
 
 @pytest.mark.slow
@@ -55,9 +143,11 @@ def test_the_search_finds_the_right_page_first(tmp_path):
     node = shutil.which("node")
     if node is None:
         pytest.skip("no Node")
-    built = tmp_path / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(built)]
-    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
+    built = ROOT / "site"
+    if not is_current(built / "search" / "search_index.json"):
+        built = tmp_path / "site"
+        command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(built)]
+        subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     (worker,) = Path(material.__file__).parent.glob("templates/assets/javascripts/workers/search.*.min.js")
     index = built / "search" / "search_index.json"
     search = [node, str(ROOT / "tests/docs/search.cjs"), str(worker), str(index), *RIGHT_PAGES]
