@@ -50,6 +50,15 @@ def test_memory_that_nobody_holds_is_used_again():
     assert second.flags.carray
 
 
+@pytest.mark.parametrize("pages", [1.1, 1.4, 2.1, 2.3, 3.2, 7.05])
+def test_a_block_of_whole_pages_serves_the_size_that_it_was_made_for(pages):
+    count = int(pages * PAGE) // 8
+    first = empty((count,), float)
+    where = place(first)
+    del first
+    assert place(empty((count,), float)) == where
+
+
 def test_memory_that_a_view_holds_is_not():
     first = empty((COUNT,), float)
     view, where = first[5:9].reshape(2, 2), place(first)

@@ -62,25 +62,24 @@ def _head(block: Value) -> Fields:
 
 def allocate(f: MachineFunction, kept: Fields, wanted: Value) -> None:
     """Return a kept block that is large enough and not much larger, or a new one."""
-    slots = kept.place("slot0")
+    slots, whole = kept.place("slot0"), (wanted + (PAGE - 1)) & -PAGE
     with f.loop(0, SLOTS) as k:
         slot = slots.at(k, "ptr")
         block = slot.load("ptr")
         with f.when(block.differs(f.null)):
             size = _head(block)["size"]
-            with f.when((size >= wanted) & (size - size // 4 <= wanted.max(PAGE))):
+            with f.when((size >= wanted) & (size - size // 4 <= whole.max(PAGE))):
                 slot.store(f.null)
                 kept["held"] = kept["held"] - size
                 f.ret(block)
-    size = (wanted + (PAGE - 1)) & -PAGE
-    begin = f.call("PyMem_RawMalloc", size + 2 * PAGE, result="ptr")
+    begin = f.call("PyMem_RawMalloc", whole + 2 * PAGE, result="ptr")
     with f.when(begin.equals(f.null)):
         f.ret(f.null)
     block = begin + (f.valued(2 * PAGE) - (begin.to("i64") & (PAGE - 1)))
-    _head(block).fill(begin=begin, size=size)
+    _head(block).fill(begin=begin, size=whole)
     advise = kept["advise"]
     with f.when(advise.differs(f.null)):
-        f.call(advise, block, size, f.valued(USE_LARGE_PAGES, "i32"), result="i32")
+        f.call(advise, block, whole, f.valued(USE_LARGE_PAGES, "i32"), result="i32")
     f.ret(block)
 
 
