@@ -96,9 +96,8 @@ class Checks:
             "it. Take a velocity along a branch, or a neighboring configuration, as assembled() does"
         )
 
-    def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
-        """Return a message that names the loop that could not be closed, in the first state that is ``bad``."""
-        lane = int(np.flatnonzero(bad)[0])
+    def still_open(self, gaps: Array, lane: int, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
+        """Return a message that names the loop that could not be closed, in one state of a batch."""
         name, left, unit = self.widest(gaps[lane])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         held = f" with {', '.join(fixed)} held" if fixed else ""

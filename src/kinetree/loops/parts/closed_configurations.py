@@ -103,7 +103,7 @@ class LoopClosing:
         if isinstance(q_guess, Mapping):
             q_guess = configurations.by_joint(self.model, q_guess, configurations.neutral(self.model), "q_guess")
         guess = geometry.configuration(q_guess, "q_guess", of_places=True)
-        q, free = self.held(np.array(guess, dtype=float), fixed)
+        q, free = self.held(np.asarray(guess, dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, geometry.nq)
         found, done = self.closed_from(guesses, free, tolerance)
@@ -113,9 +113,8 @@ class LoopClosing:
                 held = f" with {', '.join(fixed)} held" if fixed else ""
                 how = f"the loops of {self.model.name!r} are closed{{where}}{held} only beyond limits"
                 raise ClosureError(geometry.limits.refusal(how, found, done & ~within, batch))
-        bad = ~done & np.isfinite(guesses).all(axis=-1)
-        if must_close and bad.any():
-            raise ClosureError(geometry.checks.still_open(geometry.gaps(found), bad, batch, list(fixed or ())))
+        if must_close and len(bad := _given_but_open(done, guesses)):
+            raise ClosureError(geometry.checks.still_open(geometry.gaps(found), int(bad[0]), batch, list(fixed or ())))
         kept = done & within if limits else done
         if not kept.all():
             found[~kept] = np.nan
@@ -159,8 +158,7 @@ class LoopClosing:
         if kernel is None:
             return self._by_rank(guesses, free, tolerance, bounded, goals, given)
         found, done = kernel(guesses, given, tolerance)
-        rest = np.flatnonzero(~done & np.isfinite(guesses).all(axis=-1))
-        if len(rest) and not bounded:
+        if not bounded and len(rest := _given_but_open(done, guesses)):
             own = given if given.ndim == 1 else given[rest]
             found[rest], done[rest] = self._patiently(guesses[rest], free, tolerance, goals, own, places)
         return found, done
@@ -588,3 +586,8 @@ class LoopClosing:
             return np.asarray(np.linalg.norm(off, axis=-1) <= TRUST * np.linalg.norm(v, axis=-1) + NO_DISTANCE)
 
         return predicted, follows
+
+
+def _given_but_open(done: Array, guesses: Array) -> Array:
+    """Return the lanes whose guesses (N, nq) are finite, but that are not closed: usually none, which is quick."""
+    return np.flatnonzero(~done & np.isfinite(guesses).all(axis=-1)) if not done.all() else np.zeros(0, dtype=int)

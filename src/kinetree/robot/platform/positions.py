@@ -225,13 +225,17 @@ class PlatformPositions(ExplainsArguments):
                 q,
                 *self._elsewhere(attempts),
             )
-        missed = ~done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).all(axis=-1)
+        missed = ~done
+        if must_reach and missed.any():
+            missed &= np.isfinite(q).all(axis=-1) & np.isfinite(goal).all(axis=-1)
         if must_reach and missed.any():
             raise ClosureError(self._unreached(found, goal, missed, batch))
         if must_reach and (done & ~within).any():
             how = f"the platform {self.frame!r} of {m.name!r} reaches its target{{where}} only beyond limits"
             raise ClosureError(self._limits.refusal(how, found, done & ~within, batch))
-        return _answer(np.where((done & within)[:, None], found, np.nan).reshape(*batch, m.nq), must_reach)
+        if not (kept := done & within).all():
+            found[~kept] = np.nan
+        return _answer(found.reshape(*batch, m.nq), must_reach)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
         """Return random starts within the limits."""
@@ -363,7 +367,7 @@ class PlatformPositions(ExplainsArguments):
             raise ShapeError(f"target {goal.shape} and q_guess {q.shape} do not fit together") from None
         goal = np.broadcast_to(goal, (*batch, *goal.shape[-last:])).reshape(-1, *goal.shape[-last:])
         goal = goal.reshape(len(goal), 16)[:, :12] if last == 2 else goal  # no copy
-        return goal, np.array(np.broadcast_to(q, (*batch, nq)).reshape(-1, nq)), batch
+        return goal, np.broadcast_to(q, (*batch, nq)).reshape(-1, nq), batch
 
     def _aim(self, orientation: bool) -> FrameGoal:
         return FrameGoal(self.frame, orientation)
