@@ -301,8 +301,8 @@ class NewtonClosing:
             Numbers of the model that vary, as they are at the next configurations.
         """
         given = {"q": q, "there": there, "rates": rates}
-        off, way = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}).T)
-        return np.asarray(off <= TRUST * way + NO_DISTANCE)
+        found = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}))
+        return np.asarray(found[:, 0] <= TRUST * found[:, 1] + NO_DISTANCE)
 
 
 def independent_rows(samples: Array, candidates: Sequence[int]) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
 """Paths through closed configurations: no jumps from one branch to another, or by whole turns.
 
-Several of the next configurations are found from each one, as long as each lies near its prediction along the velocity.
-If one is far from its prediction, the step was too long or there is no way forward: it is halved until that is clear.
-Several paths, such as those of several designs, are followed at once and independently.
+A few of the next configurations, far apart, are found from each one, then those between them, as long as each lies
+near its prediction along the velocity.  If one is far from its prediction, the step was too long or there is no way
+forward: it is halved until that is clear.  Several paths, such as those of several designs, are followed at once and
+independently.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import ClosureError, PathError
-from ..spatial.arrays import Array
+from ..spatial.arrays import Array, finite_rows
 from .limits import PositionLimits
 
 FARTHEST = 0.5
@@ -23,8 +24,11 @@ FARTHEST = 0.5
 SHORTEST = 2.0**-12
 """Steps shorter than this fraction of the way between two points of a path mean that there is no way forward."""
 
-POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 500, 20, 100_000
+POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 5000, 20, 100_000
 """Points of a path found from one configuration, initially and at least, and the most over all paths."""
+
+APART = (256, 16)
+"""How far points are apart whose configurations are found before those between them."""
 
 
 @dataclass(frozen=True)
@@ -108,25 +112,44 @@ class PathProblem:
         goals = self.goals(paths, nxt, width)
         before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
         way = self.way(before.reshape(-1, goals.shape[-1]), goals.reshape(-1, goals.shape[-1]))
-        near = ((way * way).sum(axis=-1) <= FARTHEST**2).reshape(goals.shape[:2])
-        if not near.all():
-            width = int(_leading(near).max())
-            goals, near = goals[:, :width], near[:, :width]
-            way = way.reshape(len(paths), -1, way.shape[-1])[:, :width].reshape(-1, way.shape[-1])
+        way = way.reshape(*goals.shape[:2], way.shape[-1])
+        near = np.einsum("...i,...i->...", way, way) <= FARTHEST**2
+        width = width if near.all() else int(_leading(near).max())
+        here = found[paths, at]
+        guesses = self._guesses(here, goals[:, :width])
+        width = guesses.shape[1]
         if not width:
             return np.zeros(len(paths), dtype=int)
-        here, flat = found[paths, at], goals.reshape(-1, goals.shape[-1])
-        shape = (*goals.shape[:2], here.shape[-1])
-        q, done = self.close(np.broadcast_to(here[:, None], shape).reshape(-1, shape[-1]), flat)
-        last = np.concatenate([here[:, None], q.reshape(shape)[:, :-1]], axis=1).reshape(-1, shape[-1])
-        good = near & (done & self.follows(last, q, way, flat)).reshape(shape[:2])
-        several, q = _leading(good), q.reshape(shape)
+        shape, flat = guesses.shape, _flat(goals[:, :width])
+        q, done = self.close(_flat(guesses), flat)
+        last = np.concatenate([here[:, None], q.reshape(shape)[:, :-1]], axis=1)
+        followed = done & self.follows(_flat(last), q, _flat(way[:, :width]), flat)
+        several, q = _leading(near[:, :width] & followed.reshape(shape[:2])), q.reshape(shape)
         if len(paths) == 1:
             found[paths[0], nxt[0] : nxt[0] + several[0]] = q[0, : several[0]]
         else:
             row, column = np.nonzero(np.arange(width) < several[:, None])
             found[paths[row], nxt[row] + column] = q[row, column]
         return several
+
+    def _guesses(self, here: Array, goals: Array) -> Array:
+        """Return guesses (L, n, nq) for as many of the next goals (L, T, g) as seem to be within reach from here.
+
+        A few far apart are closed first, then more between them: the guess for a point is the nearest one of those.
+        """
+        guesses = np.broadcast_to(here[:, None], (*goals.shape[:2], here.shape[-1]))
+        for apart in APART:
+            some = np.arange(apart // 2, guesses.shape[1], apart)
+            if len(some) > 1:
+                begin = guesses[:, some]
+                q, done = self.close(_flat(begin), _flat(goals[:, some]))
+                done = done.reshape(begin.shape[:2])
+                led = q.reshape(begin.shape)
+                if not done.all():
+                    led = np.where(done[..., None], led, begin)
+                width = int(np.append(some, guesses.shape[1])[_leading(done)].max())
+                guesses = np.repeat(led, apart, axis=1)[:, :width]
+        return guesses
 
     def _in_steps(self, q: Array, paths: Array, at: Array, nxt: Array) -> tuple[Array, Array]:
         """Go to one point of each path in the longest steps that are safe; return where, and the fraction covered."""
@@ -196,7 +219,7 @@ def followed(
         Returns a goal in words.
     """
     q = np.full((len(goals), len(start)), np.nan)
-    for k in np.flatnonzero(np.isfinite(goals).all(axis=-1)):
+    for k in np.flatnonzero(finite_rows(goals)):
         try:
             begin = nearest(int(k), start)
         except ClosureError as problem:
@@ -206,14 +229,14 @@ def followed(
         rest = replace(path, goals=partial(of_one_path, goals[k:]))
         went = rest.follow(len(goals) - int(k), begin[None], must_reach)
         missed, share = int(k + went.missed[0]), float(went.share[0])
-        q[k:] = went.q[0]
+        q = went.q[0] if k == 0 else np.concatenate([q[:k], went.q[0]])
         if must_reach and went.missed[0] >= 0:
             last = q[np.isfinite(q).all(axis=-1)][-1]
             before = goals[:missed][np.isfinite(goals[:missed]).all(axis=-1)][-1:]
             end = said(path.between(before, goals[missed : missed + 1], np.array([share]))[0])
             raise _lost(missed, share, last, nearest, name, first, end)
         break
-    reached = np.isfinite(q).all(axis=-1)
+    reached = finite_rows(q)
     if limits is None or not limits.any:
         return q, reached
     within = limits.hold(q)
@@ -225,6 +248,11 @@ def followed(
         )
         raise PathError(f"{_where(at + first)} {why}", at + first, why)
     return np.where((reached & within)[:, None], q, np.nan), reached & within
+
+
+def _flat(x: Array) -> Array:
+    """Return points of all paths in one list."""
+    return x.reshape(-1, x.shape[-1])
 
 
 def _leading(good: Array) -> Array:

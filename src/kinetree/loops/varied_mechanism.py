@@ -214,7 +214,8 @@ class VariedMechanism:
         went = self._followed(start, given[:, :, 0], numbers, own, threads)
         q = went.q[:, LITTLE_BY_LITTLE:].reshape(-1, nq)
         position, rate, second = (given[:, :, i].reshape(-1, n) for i in range(3))
-        every = {"rate": rate, "second": second, "numbers": np.repeat(numbers, samples, axis=0)}
+        each = np.broadcast_to(numbers[:, None], (len(numbers), samples, numbers.shape[-1]))
+        every = {"rate": rate, "second": second, "numbers": each.reshape(-1, numbers.shape[-1])}
         found = self._moving({"q": q, **every}, threads)
         usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
         usable = np.logical_and.accumulate(usable.reshape(-1, samples), axis=-1)  # there is no way back
@@ -224,7 +225,9 @@ class VariedMechanism:
         parts = (q, *(found[:, k * nv : (k + 1) * nv] for k in range(3)))
         every["position"] = position
         of_samples = {name: x.reshape(*batch, samples, x.shape[-1]) for name, x in every.items()}
-        q, v, a, tau = (np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts)
+        if not usable.all():
+            parts = tuple(np.where(usable, x, np.nan) for x in parts)
+        q, v, a, tau = (np.ascontiguousarray(x).reshape(*batch, samples, x.shape[-1]) for x in parts)
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
     def led(self, aim: NewtonClosing, path: Array, numbers: Array, start: Array, begin: Array, threads: int) -> Array:
@@ -261,18 +264,18 @@ class VariedMechanism:
         first = self._turned(start, path[:, 0]) if led is None else start
         begin, shares = first[:, self.entries], np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)[:-1]
         begin = begin if led is None else led[1]
-        changed = np.concatenate([shares if not own else np.ones_like(shares), np.ones(path.shape[1])])
 
         def goals(paths: Array, points: Array, width: int) -> Array:
             wanted = points[:, None] + np.arange(width)
             every = np.minimum(wanted, count - 1)
-            share = np.append(shares, np.ones(path.shape[1]))[every][..., None]
-            there = path[paths[:, None], np.maximum(every - LITTLE_BY_LITTLE, 0)]
-            here = begin[paths][:, None]
-            numbers_there = drawn + changed[every][..., None] * (numbers[paths] - drawn)[:, None]
-            found = np.concatenate(
-                [np.where(share < 1.0, here + share * (there - here), there), numbers_there], axis=-1
-            )
+            found = np.empty((*every.shape, n + numbers.shape[-1]))
+            found[..., :n] = path[paths[:, None], np.maximum(every - LITTLE_BY_LITTLE, 0)]
+            early = np.nonzero(every < LITTLE_BY_LITTLE)
+            here = begin[paths[early[0]]]
+            found[..., :n][early] = here + shares[every[early]][:, None] * (found[..., :n][early] - here)
+            found[..., n:] = numbers[paths][:, None]
+            if not own:
+                found[..., n:][early] = drawn + shares[every[early]][:, None] * (numbers[paths[early[0]]] - drawn)
             found[wanted >= count] = np.nan
             return found
 

@@ -47,6 +47,12 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
     return array
 
 
+def finite_rows(x: np.ndarray) -> np.ndarray:
+    """Return which rows of an array (..., n) are finite, as booleans (...): usually all of them, which is quick."""
+    finite = np.isfinite(x)
+    return np.ones(x.shape[:-1], dtype=bool) if finite.all() else np.asarray(finite.all(axis=-1))
+
+
 def _reason(value: Any, problem: Exception) -> str:
     """Return why something is not an array of numbers, in our words instead of NumPy's."""
     if "inhomogeneous" in str(problem):

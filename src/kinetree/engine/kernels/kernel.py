@@ -69,6 +69,11 @@ def address_of(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def _row_bytes(rows: np.ndarray) -> int:
+    """Return how far the rows of an input are apart in memory: a single one stands for all states."""
+    return rows.strides[0] if len(rows) > 1 else 0
+
+
 @dataclass
 class Kernel:
     """A function of vectors, compiled when first needed.
@@ -191,7 +196,8 @@ class Kernel:
     def __call__(self, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
         """Evaluate. Arrays must have the right last axis; their batches are broadcast."""
         self._check(arrays)
-        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        shapes = {a.shape[:-1] for a in arrays} - {()}
+        batch = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         if out is not None:
             self._check_out(out, (*batch, *self.shape))
         # an output that shares memory with an input would be written before all is read
@@ -260,7 +266,7 @@ class Kernel:
         self._local.layouts = layouts  # while the job runs
         return pack_job(
             self.lanes_address, 0, target, scratch, self.size, 0, count,
-            [address_of(a) for a in rows], [a.strides[0] // a.itemsize for a in rows], self.lengths,
+            [address_of(a) for a in rows], [_row_bytes(a) // a.itemsize for a in rows], self.lengths,
             layouts=[0 if lies is None else address_of(lies) for lies in layouts],
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
@@ -377,21 +383,21 @@ class Kernel:
         return (address_of(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
-        """Return a view (count, n), copying only when there is no such view or no code reads such numbers."""
+        """Return a view (count, n), or (1, n) for all; copied only if there is no such view or no code reads it."""
         n = a.shape[-1]
         if a.dtype not in (np.float64, np.float32) or not a.flags.aligned:
             a = a.astype(self.dtype)
         if a.ndim == 2 and a.shape[0] == count:
             return a
         if math.prod(a.shape[:-1]) == 1:
-            return np.broadcast_to(a.reshape(1, n), (count, n))
+            return a.reshape(1, n)
         if a.shape[:-1] != batch:
             a = np.broadcast_to(a, (*batch, n))
         return a.reshape(count, n)
 
     def _layout(self, a: np.ndarray) -> np.ndarray | None:
         """Return the memory layout of rows that are not consecutive numbers of the kernel's precision."""
-        row, column = a.strides
+        row, column = _row_bytes(a), a.strides[1]
         is_own = a.dtype == self.dtype
         if is_own and (column == a.itemsize or a.shape[1] == 1) and row % a.itemsize == 0:
             return None

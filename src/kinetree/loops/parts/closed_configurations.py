@@ -25,7 +25,7 @@ from ...model import configurations
 from ...run.law_kernels import has_machine_code, unrolls
 from ...run.parameters import Place
 from ...run.small_matrices import one_blas_thread
-from ...spatial.arrays import Array, as_array
+from ...spatial.arrays import Array, as_array, finite_rows
 from ...spatial.numbers import random_source, whole_number
 from .. import blocks, closing_on_arrays, dynamics, following, rank
 from ..all_assemblies.some import AssemblySearch
@@ -590,4 +590,4 @@ class LoopClosing:
 
 def _given_but_open(done: Array, guesses: Array) -> Array:
     """Return the lanes whose guesses (N, nq) are finite, but that are not closed: usually none, which is quick."""
-    return np.flatnonzero(~done & np.isfinite(guesses).all(axis=-1)) if not done.all() else np.zeros(0, dtype=int)
+    return np.flatnonzero(~done & finite_rows(guesses)) if not done.all() else np.zeros(0, dtype=int)

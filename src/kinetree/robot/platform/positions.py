@@ -20,7 +20,7 @@ from ...loops.loops import Loops
 from ...loops.parts.closed_configurations import NOTHING_GIVEN
 from ...model.joints import Revolute
 from ...model.tree import BASE
-from ...spatial.arrays import Array, as_array
+from ...spatial.arrays import Array, as_array, finite_rows
 from ...spatial.numbers import whole_number
 from ..base_parameters import BaseParameterMethods
 from .singularities import Counts
@@ -227,7 +227,7 @@ class PlatformPositions(ExplainsArguments):
             )
         missed = ~done
         if must_reach and missed.any():
-            missed &= np.isfinite(q).all(axis=-1) & np.isfinite(goal).all(axis=-1)
+            missed &= finite_rows(q) & finite_rows(goal)
         if must_reach and missed.any():
             raise ClosureError(self._unreached(found, goal, missed, batch))
         if must_reach and (done & ~within).any():
@@ -430,4 +430,4 @@ class PlatformPositions(ExplainsArguments):
 
 
 def _answer(q: Array, must_reach: bool) -> Array | Reached:
-    return q if must_reach else Reached(q, np.isfinite(q).all(axis=-1))
+    return q if must_reach else Reached(q, finite_rows(q))
