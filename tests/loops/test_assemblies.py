@@ -230,6 +230,10 @@ def test_slides_in_loops_of_their_own():
 
 def random_stewart(rng):
     feet, heads = rng.uniform(-1, 1, (2, 6, 3))
+    return stewart(feet, heads), feet, heads
+
+
+def stewart(feet, heads):
     b = kt.Builder("hexapod")
     for i in range(6):
         b.body(f"lower{i}", "base", kt.Universal("XY"), position=feet[i], actuated=False, mass=1.0)
@@ -237,7 +241,44 @@ def random_stewart(rng):
     b.body("platform", "upper0", kt.Spherical(), actuated=False, mass=1.0)
     for i in range(1, 6):
         b.loop(f"ball{i}", f"upper{i}", "platform", kt.Spherical(), seat=heads[i] - heads[0])
-    return compiled(b.frame("top", "platform", -heads[0]).build()), feet, heads
+    return compiled(b.frame("top", "platform", -heads[0]).build())
+
+
+DIETMAIER = np.array([  # feet, heads and lengths of legs
+    [0, 0, 0, 0, 0, 0, 1],
+    [1.107915, 0, 0, 0.542805, 0, 0, 0.645275],
+    [0.549094, 0.756063, 0, 0.956919, -0.528915, 0, 1.086284],
+    [0.735077, -0.223935, 0.525991, 0.665885, -0.353482, 1.402538, 1.503439],
+    [0.514188, -0.526063, -0.368418, 0.478359, 1.158742, 0.107672, 1.281933],
+    [0.590473, 0.094733, -0.205018, -0.137087, -0.235121, 0.353913, 0.771071],
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_forty_postures_of_dietmaiers_platform(seed):
+    """P. Dietmaier, The Stewart-Gough platform of general geometry can have 40 real postures, 1998."""
+    feet, heads, lengths = DIETMAIER[:, :3], DIETMAIER[:, 3:6], DIETMAIER[:, 6]
+    top = stewart(feet, heads).platform("top")
+    found = top.assemblies(lengths, rng=seed)
+    assert len(found) == 40
+    assert found.proven
+    assert "proven to be all: a platform on six legs has at most 40" in str(found)
+    there = top.pose(found)
+    own = np.linalg.norm(np.einsum("kij,nj->kni", there[:, :3, :3], heads) + there[:, None, :3, 3] - feet, axis=-1)
+    assert np.abs(own - lengths).max() < 1e-12
+    apart = np.abs(there[:, None] - there).max(axis=(-1, -2)) + np.eye(40)
+    assert apart.min() > 1e-3
+
+
+def test_fewer_postures_than_possible_prove_nothing():
+    feet, heads, lengths = DIETMAIER[:, :3], DIETMAIER[:, 3:6], DIETMAIER[:, 6]
+    top = stewart(feet, heads).platform("top")
+    few = top.assemblies(lengths, starts=256)
+    assert len(few) < 40
+    assert not few.proven
+    assert "not proven: a platform on six legs has at most 40" in str(few)
+    legs_too = top.assemblies(lengths, starts=256, distinct="bodies")  # a pose with legs turned by half a turn
+    assert "at most 40" not in str(legs_too)
 
 
 def test_stewart_platforms_have_an_even_number_whatever_the_seed():

@@ -136,6 +136,8 @@ class AssemblyQuestion:
     marks: Callable[[Array], Array]
     goals: tuple[FrameGoal, ...] = ()
     given: Array = field(default_factory=lambda: NOTHING_GIVEN)
+    most: int | None = None
+    """How many there can be, if that is known; see :mod:`.most`."""
 
     def answer(self, starts: int | None, rng: np.random.Generator | int | None, limits: bool) -> Assemblies:
         """Return all assemblies found from starts (by default as many as needed), within limits if they apply."""
@@ -151,7 +153,7 @@ class AssemblyQuestion:
             if starts is not None or total >= MOST_STARTS or met.shape[1] > MANY or (len(found) and met.min() >= OFTEN):
                 break
             count = total
-        q, met = found[firsts[0]], met[0]
+        q, met = self._to_rounding(found[firsts[0]]), met[0]
         formulas, proven, reason = self._proof(q, limits)
         q, met = np.concatenate([q, formulas]), np.concatenate([met, np.zeros(len(formulas), dtype=int)])
         order = np.lexsort(np.round(self.marks(q), 5).T[::-1]) if len(q) else np.arange(0)
@@ -198,6 +200,11 @@ class AssemblyQuestion:
                 q[:, joint.q_slice] = angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
         return q
 
+    def _to_rounding(self, q: Array) -> Array:
+        """Return configurations closed once more: starts are let go at a tolerance."""
+        again, done = self.closing.closed_from(q, self.free, None, False, self.goals, self.given)
+        return np.where(done[:, None] & (np.abs(again - q) < SAME).all(axis=-1, keepdims=True), again, q)
+
     def _refuse_freedoms(self, q: Array) -> None:
         """Refuse mechanisms that can still move, so that assemblies are not isolated."""
         if not len(q):
@@ -227,7 +234,9 @@ class AssemblyQuestion:
             loops = PlanarLoops.of(self.closing.model, self.q, self.free, self.goals, self.given)
             guesses, most = loops.assemblies()
         except CannotTellError as why:
-            return none, False, str(why)
+            if self.most is None:
+                return none, False, str(why)
+            return none, len(q) == self.most, f"a platform on six legs has at most {self.most}"
         found, done = self.closing.closed_from(guesses, self.free, None, False, self.goals, self.given)
         if not done.all():
             return none, False, "solutions of the planar equations do not close in space"

@@ -13,6 +13,7 @@ from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import following
+from ...loops.all_assemblies.most import most_poses
 from ...loops.all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
 from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
@@ -341,7 +342,9 @@ class PlatformPositions(ExplainsArguments):
             goals, goal, q = (self._aim(numbers.shape[-1] > 3),), numbers[0], q.reshape(*batch, m.nq)
         if q.ndim != 1:
             raise ShapeError(f"assemblies are searched for one state at a time, got a batch {q.shape[:-1]}")
-        return AssemblyQuestion(self._loops.closing, q, free, marks, goals, goal).answer(starts, rng, limits)
+        by_pose = self.orientation and not goals and (distinct or usual) == "platform"
+        most = most_poses(m.model, free, m.model.frame(self.frame).body) if by_pose else None
+        return AssemblyQuestion(self._loops.closing, q, free, marks, goals, goal, most).answer(starts, rng, limits)
 
     def _given(self, positions: ArrayLike) -> Array:
         return as_array(
