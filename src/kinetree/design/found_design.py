@@ -26,7 +26,10 @@ AT_BOUND = 1e-6
 """Numbers closer to a bound than this fraction of their range are at the bound."""
 
 CLOSE = 2e-3
-"""Limits met to within this relative tolerance are active; those violated by more are missed."""
+"""Limits met to within this relative tolerance are active."""
+
+ROUNDING = 1e-6
+"""Limits violated by more than this relative tolerance are missed."""
 
 
 class ChangedNumber(NamedTuple):
@@ -58,16 +61,16 @@ class GoalRow(NamedTuple):
         """Whether a limit holds."""
         if self.bound is None:
             return True
-        slack = self._slack(self.bound)
+        slack = self._slack(self.bound, ROUNDING)
         return self.after <= self.bound + slack if self.wanted == "at most" else self.after >= self.bound - slack
 
     @property
     def is_active(self) -> bool:
         """Whether a limit is active."""
-        return self.bound is not None and abs(self.after - self.bound) <= self._slack(self.bound)
+        return self.bound is not None and abs(self.after - self.bound) <= self._slack(self.bound, CLOSE)
 
-    def _slack(self, bound: float) -> float:
-        return CLOSE * abs(bound) if bound != 0.0 else 1e-6
+    def _slack(self, bound: float, relative: float) -> float:
+        return relative * abs(bound) if bound != 0.0 else 1e-6
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,9 @@ class FoundDesign:
     def _said(self, row: GoalRow) -> str:
         free = self.of.free
         after = _shown(free, row.after, row.unit)
+        if np.isnan(row.after):
+            limit = "" if not row.bound else f", wanted {row.wanted} {_shown(free, row.bound, row.unit)}"
+            return f"{row.label}: unknown, since no design was found that follows the whole motion{limit}"
         if row.bound is None:
             share = f" ({row.after / row.before - 1.0:+.1%})" if np.isfinite(row.before) and row.before else ""
             before = f"before {_shown(free, row.before, row.unit)}{share}"

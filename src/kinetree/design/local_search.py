@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
+from ..io.interrupts import are_interrupts_passed_on
 from ..spatial.arrays import Array
 from .goals import MotionGoal, PointGoal
 from .problem import MeasuredGoals
@@ -49,6 +50,7 @@ class LocalSearch:
         self.met = drives is not None and bool((of.points.driven(u, drives)[0] ** 2).sum() < 1e-12)  # type: ignore[union-attr]
         self._last: tuple[bytes, LocalPoint | None] = (b"", None)
         self._good: LocalPoint | None = None
+        self._best = np.inf, self.begin
 
     def split(self, z: Array) -> tuple[Array, Array | None]:
         """Return design and drives."""
@@ -75,6 +77,7 @@ class LocalSearch:
         total += float(self._factors @ here.values[: len(self.of.moving)])
         if len(here.r) and not self.met:
             total += LEAST_SQUARES * float((here.r * self._counts) @ here.r)
+        self._best = min(self._best, (total, z.copy()), key=lambda one: one[0])
         return total
 
     def slope(self, z: Array) -> Array:
@@ -109,7 +112,7 @@ class LocalSearch:
 
         for k, row in enumerate(r for r in self.of.rows if isinstance(r.goal, MotionGoal)):
             factor, place = row.sign / row.scale, first + k
-            add("ineq", lambda z, f=factor, i=place, b=row.bound: f * (self.at(z).values[i] - b),
+            add("ineq", lambda z, f=factor, i=place, b=row.aimed: f * (self.at(z).values[i] - b),
                 lambda z, f=factor, i=place: f * self.at(z).slopes[i])  # fmt: skip
         if self.of.asked:
             guard = self.of.guard
@@ -145,11 +148,16 @@ class LocalSearch:
         bounds += [(x - aside, x + aside) for x, aside in zip(self.begin[n:], far, strict=False)]
         if self.drives is not None and self.of.points is not None and self.of.points.anchored:
             bounds[n] = (self.begin[n], self.begin[n])
-        found = minimize(
-            self.objective, self.begin, jac=self.slope, method="SLSQP", constraints=self.constraints, bounds=bounds,
-            options={"maxiter": QUADRATIC_STEPS, "ftol": PRECISE},
-        )  # fmt: skip
-        z = found.x if np.isfinite(found.x).all() else self.begin
+        try:
+            z = minimize(
+                self.objective, self.begin, jac=self.slope, method="SLSQP", constraints=self.constraints, bounds=bounds,
+                options={"maxiter": QUADRATIC_STEPS, "ftol": PRECISE},
+            ).x  # fmt: skip
+        except KeyboardInterrupt:
+            if are_interrupts_passed_on():
+                raise
+            self.of.interrupted, z = True, self._best[1]
+        z = z if np.isfinite(z).all() else self.begin
         u, drives = self.split(z)
         return np.clip(u, self.free.low, self.free.high), drives
 

@@ -38,6 +38,9 @@ in the way, two otherwise."""
 USUAL_STARTS, REFINED = 64, 4
 """Starts for motions: designs that are evaluated, and how many of the best are improved."""
 
+MOST_POLISHED, NEARLY_MET = 4, 0.02
+"""How often limits that are exceeded by at most this relative amount are approached once more, with a margin."""
+
 NO_DEAD_POINT = 1e-3
 """Least squared sine at which motions count as clear of dead points, or a tenth of that of the drawing."""
 
@@ -149,6 +152,13 @@ class LimitRow:
     bound: float
     sign: float
     scale: float
+    margin: float = 0.0
+    """How far beyond the bound a search stays, since true extremes lie between samples."""
+
+    @property
+    def aimed(self) -> float:
+        """The bound with its margin."""
+        return self.bound + self.sign * self.margin
 
 
 @dataclass
@@ -218,6 +228,8 @@ class DesignSearch:
                 best = self._met(self.points)
             if self.asked:
                 best = self._improved(best)
+            if self.interrupted:
+                self.notes.append("interrupted: this is the best so far")
         except KeyboardInterrupt:
             if are_interrupts_passed_on():
                 raise
@@ -390,11 +402,14 @@ class DesignSearch:
         with Bar(len(order), "design", counted=True, wanted=self.progress) as bar:
             tried = []
             for k, lane in enumerate(order):
+                if self.interrupted:
+                    break
                 drives = self.points.unwrapped(met[lane].q[:, self.of.entries]) if self.points else None
                 tried.append(self._descended(u[lane], drives, SHARP[:1]))
                 bar.show(k, f"design: best so far {min(size for *_, size in tried):.6g} of the first")
             there, at, _ = min(tried, key=lambda one: one[2])
             found.u, at, found.size = self._descended(there, at, SHARP[1:])
+            found.u, at = self._within_limits(found.u, at)
             if self.points is not None and at is not None:
                 found.met = self.points.met(found.u, at)
                 found.defect = self.points.defects(found.met[None])[0]
@@ -414,11 +429,36 @@ class DesignSearch:
         """Return a better design, the positions of its drives at the points, and its merit."""
         best = u, drives, self._true_merit(u, drives)
         for one in sharp:
+            if self.interrupted:
+                break
             there, drives = LocalSearch(self, best[0], best[1], one).run()
             size = self._true_merit(there, drives)
             if size < best[2] or np.isnan(best[2]):
                 best = there, drives, size
         return best
+
+    def _within_limits(self, u: Array, drives: Array | None) -> tuple[Array, Array | None]:
+        """Return the design moved to where limits hold for the true values, if they nearly do."""
+        rows = [row for row in self.rows if isinstance(row.goal, MotionGoal)]
+
+        def exceeded(u: Array) -> Array:
+            values = self.of.evaluate(u[None], self.asked, None).values[0, len(self.moving) : -1]
+            return np.array([row.sign * (row.bound - x) for row, x in zip(rows, values, strict=True)])
+
+        off = exceeded(u) if rows else np.zeros(0)
+        for _ in range(0 if self.interrupted else MOST_POLISHED):
+            sizes = np.array([row.scale for row in rows])
+            if not (off > 0.0).any() or not (off <= NEARLY_MET * sizes).all():
+                break
+            for row, by in zip(rows, off, strict=True):
+                row.margin += max(0.0, 1.05 * float(by) + 1e-9 * row.scale)
+            there, at = LocalSearch(self, u, drives, SHARP[-1]).run()
+            left = exceeded(there)
+            if left.max() < off.max():
+                u, drives, off = there, at, left
+        for row in rows:
+            row.margin = 0.0
+        return u, drives
 
     def _true_merit(self, u: Array, drives: Array | None) -> float:
         size = float(self._merit(self.of.evaluate(u[None], self.asked, None).values)[0])
