@@ -1,5 +1,6 @@
 """``kinetree sweep``: a study's file with what varies in it."""
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -31,6 +32,7 @@ def test_sweep_of_a_study_file(tmp_path, monkeypatch):
     )
     assert done.exit_code == 0, done.output
     assert "8 rows" in done.output
+    assert "deviation" not in done.output  # few rows are shown one by one
     found = kt.sweeps.SweepResult("results").arrays()
     record = kt.simulate(
         arm, [0.2, 0.0], time=0.2, integrator="rk4", step=1e-2, parameters={"bodies": {"lower": {"mass": 2.0}}}
@@ -47,3 +49,20 @@ def test_sweep_of_a_study_file(tmp_path, monkeypatch):
         refused = invoke("sweep", "bad.yaml", code=1)
         assert words in " ".join(refused.output.split())
         assert "bad.yaml, line" in " ".join(refused.output.split())
+
+
+def test_rows_of_a_sweep_as_a_csv_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kt.Builder("arm").body("upper", "base", kt.Revolute("y"), mass=2, com=(0, 0, 0.5)).build().save("arm.yaml")
+    study = STUDY.replace("    bodies.lower.mass: [1.0, 2.0]\n", "")
+    (tmp_path / "study.yaml").write_text(study)
+    refused = invoke("sweep", "study.yaml", "-o", "rows.csv", code=1)
+    assert "--csv" in refused.output
+    assert not (tmp_path / "rows.csv").exists()
+    invoke("sweep", "study.yaml", "--workers", "0", "--csv", "rows.csv")
+    table = np.genfromtxt(tmp_path / "rows.csv", delimiter=",", names=True, deletechars="")
+    np.testing.assert_allclose(table["q0.upper_joint"], [0.1, 0.2, 0.3, 0.4], rtol=1e-15)
+    found = kt.sweeps.SweepResult("kinetree-sweeps/study").arrays()
+    assert np.array_equal(table["final.q.upper_joint"], found["final.q.upper_joint"])
+    (tmp_path / "many.yaml").write_text(study.replace("0.4, 4]", "0.4, 21]"))
+    assert "deviation" in invoke("sweep", "many.yaml", "--workers", "0").output
