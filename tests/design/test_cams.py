@@ -84,6 +84,17 @@ def test_files_hold_the_profile(tmp_path):
     np.testing.assert_allclose(table["x"], made.profile[:, 0], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize(("roller", "layers"), [("5 mm", ["cam", "pitch_curve"]), (0.0, ["cam"])])
+def test_layers_of_a_drawing_say_which_curve_is_which(tmp_path, roller, layers):
+    ezdxf = pytest.importorskip("ezdxf")
+    made = kt.design.cam(STEPS, base_radius="40 mm", roller_radius=roller)
+    made.save(tmp_path / "cam.dxf")
+    lines = ezdxf.readfile(tmp_path / "cam.dxf").modelspace().query("LWPOLYLINE")
+    assert [line.dxf.layer for line in lines] == layers
+    for line, points in zip(lines, (made.profile, made.pitch), strict=False):
+        np.testing.assert_allclose(np.array([p[:2] for p in line.get_points()]), points * 1000, atol=1e-9)
+
+
 WRONG = {
     "whole turn": {"motion": STEPS[:2]}, "follower": {"follower": "mushroom"}, "offset": {"offset": "60 mm"},
     "oscillates": {"pivot": 0.1}, "triangle": {"pivot": 1, "arm": 0.1, "motion": eccentric(0.1)},

@@ -125,6 +125,18 @@ def test_an_output_that_turns_back_in_the_drawing_itself():
     assert "B_slide swings from -0.08 to 0 m, quick-return ratio 1" in str(design.report(engine))
 
 
+def test_a_report_prints_lengths_in_the_unit_of_the_drawing():
+    engine = kt.linkage(
+        {"O": (0, 0), "A": (40, 0), "B": (180, 0)}, {"crank": "O A", "rod": "A B"}, ground="O", motor="O",
+        sliders={"B": "x"}, units="mm",
+    )  # fmt: skip
+    made = design.report(engine, points=["A"])
+    assert "crank 40 mm, rod 140 mm" in str(made)
+    assert "B_slide swings from -80 to 0 mm, quick-return ratio 1" in str(made)
+    assert "point A: x from -40 to 40 mm, y from -40 to 40 mm" in str(made)
+    np.testing.assert_allclose(made.paths["A"], [[-0.04, -0.04], [0.04, 0.04]], atol=1e-6)
+
+
 def test_a_drive_that_does_not_turn_has_no_quick_return():
     clamp = kt.gallery.load("toggle-clamp")
     assert np.isnan(design.report(clamp, []).swings["C"][2])

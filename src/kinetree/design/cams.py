@@ -104,14 +104,20 @@ class Cam:
         return "\n".join(lines)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the profile: ``.csv`` with the motion, all in SI, or ``.dxf`` in millimeters (needs ezdxf)."""
+        """Write the profile: ``.csv`` with the motion, all in SI, or ``.dxf`` in millimeters (needs ezdxf).
+
+        In a DXF file the profile is on the layer ``cam``, the path of a roller's center on ``pitch_curve``.
+        """
         place = as_path(path, "a file of a cam")
         if place.suffix.lower() not in (".csv", ".dxf"):
             raise OptionError(f"cams are written as .csv or .dxf, not {place.suffix or 'without ending'!r}")
         with beside(place) as other:
             if place.suffix.lower() == ".dxf":
                 document = new_dxf()
-                document.modelspace().add_lwpolyline(self.profile * MM, close=True)
+                rolls = not np.array_equal(self.pitch, self.profile)
+                for layer, line in {"cam": self.profile, **({"pitch_curve": self.pitch} if rolls else {})}.items():
+                    document.layers.add(layer)
+                    document.modelspace().add_lwpolyline(line * MM, close=True, dxfattribs={"layer": layer})
                 document.saveas(other)
                 return
             (x, y), (px, py) = self.profile.T, self.pitch.T

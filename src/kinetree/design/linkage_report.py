@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import explains_arguments
+from ..io.units import LENGTHS
 from ..model.describe import counted
 from ..model.linkages.drawing import drawing_of
 from ..robot.robot import Robot
@@ -19,7 +20,7 @@ from .planar import FourBarLoop, PlanarMechanism
 
 @dataclass(frozen=True)
 class LinkageReport:
-    """Facts about a planar linkage; ``print`` shows them all.
+    """Facts about a planar linkage, in SI; ``print`` shows them all, angles in degrees.
 
     Attributes
     ----------
@@ -41,6 +42,8 @@ class LinkageReport:
         Least and largest x and y of its path.
     slides : tuple of str
         The swinging joints that are slides.
+    units : str
+        The unit of printed lengths: that of the drawing, or meters.
     """
 
     name: str
@@ -55,6 +58,7 @@ class LinkageReport:
     swings: dict[str, tuple[float, float, float]]
     paths: dict[str, Array]
     slides: tuple[str, ...] = ()
+    units: str = "m"
 
     def __str__(self) -> str:
         lines = [
@@ -70,13 +74,16 @@ class LinkageReport:
         for joint, (low, high, ratio) in self.swings.items():
             quick = f", quick-return ratio {ratio:.4g}" if np.isfinite(ratio) else ""
             lines.append(f"{joint} swings from {self._span(joint, low, high)}{quick}")
-        for point, ((x, y), (right, up)) in self.paths.items():
-            lines.append(f"point {point}: x from {x:.5g} to {right:.5g} m, y from {y:.5g} to {up:.5g} m")
+        for point, path in self.paths.items():
+            (x, y), (right, up) = path / LENGTHS[self.units]
+            unit = self.units
+            lines.append(f"point {point}: x from {x:.5g} to {right:.5g} {unit}, y from {y:.5g} to {up:.5g} {unit}")
         return "\n".join(lines)
 
     def _span(self, joint: str, *ends: float) -> str:
-        shown = [f"{x:.5g}" if joint in self.slides else f"{np.degrees(x).round(5) + 0.0:.4g}" for x in ends]
-        return f"{' to '.join(shown)} {'m' if joint in self.slides else 'degrees'}"
+        if joint in self.slides:
+            return f"{' to '.join(f'{x / LENGTHS[self.units]:.5g}' for x in ends)} {self.units}"
+        return f"{' to '.join(f'{np.degrees(x).round(5) + 0.0:.4g}' for x in ends)} degrees"
 
 
 @explains_arguments
@@ -100,7 +107,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
     >>> print(kt.design.report(four_bar, points=[]))
     linkage: 4 links with the ground, 4 joints, 1 freedom
     drive O: turns all around
-    four-bar of O, A, B, C: crank-rocker: ground 0.1 m, O-A 0.03 m, A-B 0.09 m, B-C 0.07 m
+    four-bar of O, A, B, C: crank-rocker: ground 100 mm, O-A 30 mm, A-B 90 mm, B-C 70 mm
     transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from in line
     C swings from -13.04 to 38.73 degrees, quick-return ratio 1.091
     """
@@ -127,6 +134,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
         {j.name: _swing(whole, j.name) for j in robot.model.joints if j.parent == -1 and j.name != drive},
         {name: np.array([x.min(axis=0), x.max(axis=0)]) for name, x in places.items()},
         tuple(joint.name for joint in planar.joints if joint.slides),
+        planar.length_unit,
     )
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
+from ..io.units import LENGTHS
 from ..loops.mobility import planar_count
 from ..model.joints import JointKind, Prismatic, Reversed
+from ..model.linkages.drawing import drawing_of
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import Array, as_array
@@ -62,6 +64,12 @@ class PlanarMechanism:
         right = right - normal * (normal @ right)
         up = np.cross(normal, right)
         return np.array([right / np.linalg.norm(right), up if up[np.argmax(np.abs(up))] > 0 else -up])
+
+    @property
+    def length_unit(self) -> str:
+        """The unit in which lengths are printed: that of the drawing, or meters."""
+        drawn = drawing_of(self.model)
+        return drawn.units if drawn else "m"
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -226,8 +234,10 @@ class FourBarLoop:
         return _angle(driving, driven)
 
     def __str__(self) -> str:
+        unit = self.of.length_unit
         shown = ", ".join(
-            f"{n} {x:.6g} m" if np.isfinite(x) else n for n, x in zip(self.links, self.lengths, strict=True)
+            f"{n} {x / LENGTHS[unit]:.6g} {unit}" if np.isfinite(x) else n
+            for n, x in zip(self.links, self.lengths, strict=True)
         )
         return f"{self.kind}: {shown}"
 
