@@ -152,6 +152,40 @@ def test_parameters_of_no_robot_are_refused_unless_asked_for(change, words):
         assert all(found[name] == value for name, value in change.items())
 
 
+def test_names_with_dots_are_those_of_nested_mappings():
+    b = kt.Builder("two").body("upper", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1))
+    b.body("joints.lower", "upper", kt.Revolute("y"), position=(0, 0, -1), mass=1, com=(0, 0, -1))
+    robot = b.build()
+    dotted = {"bodies.upper.mass": 2.0, "joints.joints.lower_joint.position": (0, 0, -2.0), "joints.lower.M": 3.0}
+    places = {"joints.lower_joint": {"position": (0, 0, -2.0)}}
+    whole = {"bodies": {"upper": {"mass": 2.0}}, "joints": places, "joints.lower.M": 3.0}
+    assert robot.with_parameters(dotted) == robot.with_parameters(whole) != robot
+    q = np.array([0.3, 0.4])
+    found, expected = (robot.inverse_dynamics(q, q, q, parameters=given) for given in (dotted, whole))
+    np.testing.assert_array_equal(found, expected)
+    mixed = {"bodies.upper.mass": 2.0, "bodies": {"upper": {"com": (0, 0, -0.5)}}}
+    assert robot.with_parameters(mixed).body("upper").mass_properties.com == (0, 0, -0.5)
+    assert robot.with_parameters(mixed).body("upper").mass == 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"bodies.bop.mass": 1.0}, "no body named 'bop'; did you mean 'bob'"),
+        ({"bodies.bob.mas": 1.0}, "no parameter of body 'bob' named 'mas'; did you mean 'mass'"),
+        ({"bodies.bob.mass": 1.0, "bodies": {"bob": {"mass": 2.0}}}, "'bodies.bob.mass' beside .* each number once"),
+        ({"bodies.bob.mass": 1.0, "bodies": 3}, "'bodies.bob.mass' beside 'bodies': 3"),
+        ({"body.bob.mass": 1.0}, "no parameter named 'body.bob.mass'"),
+    ],
+)
+def test_slips_in_names_with_dots_are_explained(given, words):
+    bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    with pytest.raises(kt.KinetreeError, match=words):
+        bob.with_parameters(given)
+    with pytest.raises(kt.KinetreeError, match=words):
+        bob.inverse_dynamics([0.0], [0.0], [0.0], parameters=given)
+
+
 def test_bad_tables_are_refused(robot):
     with pytest.raises(kt.ShapeError, match=str(len(robot.parameters()))):
         robot.with_parameters(np.ones(3))

@@ -70,6 +70,20 @@ def test_trees_and_simulations_have_them_too(tmp_path):
     assert any("Forces at joints are not written" in line for line in outcome.remarks)
 
 
+def test_records_of_simulations_are_in_the_units_too(tmp_path):
+    text = "kinetree-study: 1\nrobot: kuka-kr5\nsimulation: {time: 20 ms, samples: 3}\noutputs: {units: [deg, rpm]}\n"
+    result = study(tmp_path, text).run()
+    (outcome,) = result.outcomes.values()
+    record = outcome.records["record"]
+    result.write(tmp_path / "out", pictures=False)
+    (file,) = (tmp_path / "out").rglob("simulation-record.csv")
+    written = columns(file)
+    np.testing.assert_allclose(written["q_joint_2 [deg]"], np.degrees(record.q[:, 1]), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(written["v_joint_2 [rpm]"], record.v[:, 1] * 30 / np.pi, rtol=1e-12, atol=1e-15)
+    assert abs(record.q[-1, 1]) > 0
+    np.testing.assert_allclose(kt.Record.load(file).q, record.q, rtol=1e-12, atol=1e-15)
+
+
 def test_curves_and_tables_over_the_angle_of_a_crank(tmp_path):
     (outcome,) = (
         study(tmp_path, STUDY.replace("samples: 20", "samples: 20\n  over: crank_joint")).run().outcomes.values()

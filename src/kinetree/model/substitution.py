@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, OptionError, UnknownNameError
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, RotationLike, Scalar, Transform, Vec3
 from .actuators import Tendon, Waypoint
 from .changes.stand_ins import ScalarMass, ScalarPose, ScalarTen
@@ -28,6 +28,9 @@ from .tree import Body, Frame, Joint, Loop, Model
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
+
+TABLES = ("bodies", "joints", "frames", "loops", "tendons")
+"""Mappings of names to mappings of properties, as in a robot's file."""
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """The number of scalars in a property; properties that are not listed have one, or one per degree of freedom."""
@@ -240,6 +243,26 @@ def _mapped(rotation: RotationLike, convert: Convert) -> RotationLike:
         return AxisRotation(rotation.axis, convert(rotation.c), convert(rotation.s))
     numbers = [[convert(x) for x in row] for row in rotation.matrix().to_rows()]
     return MatrixRotation(Matrix3(*(Vec3(*row) for row in numbers)))
+
+
+def nested(model: Model, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters with dotted names taken apart: ``bodies.palm.mass`` as ``{"bodies": {"palm": {"mass": ...}}}``.
+
+    A name that is also a row of the table stays one.
+    """
+    dotted = [key for key in given if isinstance(key, str) and key.count(".") > 1 and key.partition(".")[0] in TABLES]
+    table = {p.name for p in rows(model)} if dotted else set()
+    dotted = [key for key in dotted if key not in table]
+    found = {key: value for key, value in given.items() if key not in dotted}
+    for key in dotted:
+        word, _, rest = key.partition(".")
+        owner, _, last = rest.rpartition(".")
+        inner = found.get(word, {})
+        properties = inner.get(owner, {}) if isinstance(inner, Mapping) else None
+        if not isinstance(properties, Mapping) or last in properties:
+            raise OptionError(f"parameters give {key!r} beside {word!r}: {inner!r}; give each number once")
+        found[word] = {**inner, owner: {**properties, last: given[key]}}
+    return found if dotted else given
 
 
 def substitution(

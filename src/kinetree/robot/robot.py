@@ -29,6 +29,7 @@ from ..model.drives import with_spring
 from ..model.joint_fields import PerFreedom, numbers_of
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
+from ..model.substitution import nested
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import complete_options, requests
@@ -308,8 +309,8 @@ class Robot(Shown):
         parameters : ParameterTable, array_like or mapping
             A table as from :meth:`parameters`, an array of all its values, or ``{name: value}``; parameters that a
             mapping leaves out stay.  A mapping may also use the words of a robot's file, like ``parameters=`` of every
-            method: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``; then the
-            inertia about the center of mass stays.
+            method: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``, or
+            ``{"bodies.bob.mass": 2.0}`` for short; then the inertia about the center of mass stays.
         physical : bool
             Whether to refuse parameters that no body or joint can have.  If False, a body may have a first moment but
             no mass, or an impossible inertia, as in grouped parameters; every algorithm works with them.
@@ -320,9 +321,11 @@ class Robot(Shown):
         >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
         >>> robot.with_parameters({"bob.M": 2.0, "bob.MZ": -2.0, "bob.XX": 2.0, "bob.YY": 2.0}).body("bob").mass
         2.0
-        >>> robot.with_parameters({"bodies": {"bob": {"mass": 2.0}}}).body("bob").mass
+        >>> robot.with_parameters({"bodies.bob.mass": 2.0}).body("bob").mass
         2.0
         """
+        if isinstance(parameters, Mapping):
+            parameters = nested(self.model, parameters)
         if isinstance(parameters, Mapping) and any(word in parameters for word in other_numbers.WORDS):
             return self._again(other_numbers.with_numbers(self.model, parameters, physical=physical))
         return self._again(parameter_tables.with_parameters(self.model, parameters, physical=physical))

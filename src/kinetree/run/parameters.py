@@ -19,13 +19,10 @@ from ..model.joint_fields import PER_FREEDOM
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
-from ..model.substitution import SIZES, Substitution, substitution
+from ..model.substitution import SIZES, TABLES, Substitution, nested, substitution
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, batch_shape
-
-TABLES = ("bodies", "joints", "frames", "loops", "tendons")
-"""Mappings of names to mappings of properties, as in a robot's file."""
 
 GEOMETRY = ("position", "rpy", "seat")
 """Properties that define positions."""
@@ -165,7 +162,7 @@ class ParameterReader:
         if not isinstance(given, Mapping):
             return self._of_array(given)
         arrays: dict[Place, Array] = {}
-        for place, value in self._each(given):
+        for place, value in self._each(nested(self.model, given)):
             array = _array(value, place)
             if not place.alone:
                 if array.ndim == 0 or array.shape[-1] == 0:

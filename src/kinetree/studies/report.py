@@ -183,7 +183,7 @@ class _FolderWriter:
                 self._table(f"{analysis}-{name}", table)
             for name, record in outcome.records.items():
                 for ending in (".csv", *([".parquet"] if pyarrow() else [])):
-                    record.save(self.folder / f"{analysis}-{name}{ending}")
+                    record.save(self.folder / f"{analysis}-{name}{ending}", outcome.units)
             for name, draw in outcome.figures.items() if pictures else ():
                 self._picture(f"{analysis}-{name}", draw)
         model = self.result.study.model_text()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table as RichTable
 
+    from ..io.units import ShownUnits
     from ..simulation.records.record import Record
 
 Table = Mapping[str, Any]
@@ -59,6 +60,8 @@ class Outcome:
         Functions that draw, called only when needed.
     remarks : sequence of str
         Remarks for the reader, one paragraph each.
+    units : ShownUnits or None
+        Units of written records, instead of SI.
     """
 
     facts: Sequence[Fact] = ()
@@ -66,6 +69,7 @@ class Outcome:
     records: Mapping[str, Record] = field(default_factory=dict)
     figures: Mapping[str, Drawing] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    units: ShownUnits | None = None
 
     def __repr__(self) -> str:
         parts = {"tables": self.tables, "records": self.records, "figures": self.figures}

@@ -14,10 +14,10 @@ from ..joint_fields import FIELDS, OF_MOTOR, PER_FREEDOM
 from ..mass import GroupedMass, MassProperties
 from ..parameters import with_parameters
 from ..pose import Pose
-from ..substitution import Given, substitution
+from ..substitution import TABLES, Given, substitution
 from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
 
-WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
+WORDS = (*TABLES, "gravity")
 """Parts of a model that are changed by the names its file uses; all other names are rows of the parameter table."""
 
 

@@ -418,7 +418,7 @@ class Record(ExplainsArguments):
 
         return tracking_errors(self, desired)
 
-    def save(self, path: str | os.PathLike[str], units: str | Sequence[str] | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], units: str | Sequence[str] | ShownUnits | None = None) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, completely or not at all.
 
         Parameters

@@ -238,6 +238,7 @@ class StudyPlan:
                 *([self.begins] if self.begins else []),
                 *([NO_JOINT_FORCES] if pushed and self.more.forces else []),
             ],
+            units=self.more.units,
         )
 
 

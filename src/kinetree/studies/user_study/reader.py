@@ -51,8 +51,6 @@ TOP_KEYS = (
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters", "locked")
 
-OWNERS = ("bodies", "joints", "frames", "loops")
-
 REDYSIM_KEYS = ("folder", "analysis", "trajectory")
 BESIDE_REDYSIM = (MARK, "name", "title", "robot", "redysim")
 """Keys of a study that runs a ReDySim folder: everything else is in the folder."""
@@ -262,15 +260,11 @@ class StudyReader(MotionReader):
             raise self.error("parameters are given by name, such as {bodies.palm.mass: 0.8}", node)
         found: dict[str, Any] = {}
         for key, value in node.entries.items():
-            word, _, rest = key.partition(".")
-            owner, _, last = rest.rpartition(".")
-            if word in OWNERS and owner:
-                found.setdefault(word, {}).setdefault(owner, {})[last] = self.angles(value, key)
-            elif isinstance(value, Table):
-                inner = found.setdefault(key, {})
+            if isinstance(value, Table):
+                found[key] = inner = {}
                 for name, numbers in value.entries.items():
                     given = self.fields(numbers, name, tuple(getattr(numbers, "entries", ())))
-                    inner.setdefault(name, {}).update({k: self.angles(x, f"{k} of {name}") for k, x in given.items()})
+                    inner[name] = {k: self.angles(x, f"{k} of {name}") for k, x in given.items()}
             else:
                 found[key] = self.angles(value, key)
         return found
