@@ -52,6 +52,7 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/arguments.py": "forces of the user's own; and rigid contacts, for a message",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
     "simulation/integrators/steps_on_arrays.py": "large trees",
+    "simulation/options.py": "names of other libraries, for a message: the command line completes without robots",
     "simulation/run_warnings/unheld.py": "shapes of the robot's file, for a message",
     "simulation/records/energy_balance.py": "tables as text, for who prints them",
     "simulation/records/record.py": "files, tables and pictures of records, which most programs never ask for",

@@ -77,6 +77,34 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    ("words", "answer", "most"),
+    [
+        ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 110),
+        ("kinetree simulate four-bar --over cr", "crank_joint", 110),
+        ("kinetree simulate kuka-kr5 --integ", "--integrator", 80),
+        ("kinetree inverse four-bar --speed cr", "crank_joint=", 95),
+        ("kinetree info kuka-kr5 --locked joint_1", "joint_1=", 92),
+    ],
+)
+def test_completing_an_option_imports_no_simulation(words, answer, most, tmp_path):
+    """The budgets are those of today: each Tab imports them anew."""
+    code = (
+        "import sys\nsys.argv = ['kinetree']\nfrom kinetree.cli.app import app\n"
+        "try: app(prog_name='kinetree')\nexcept SystemExit: pass\n"
+        "print(*[m for m in sys.modules if m.startswith(('kinetree', 'scipy'))])"
+    )
+    typed = {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | typed
+    )
+    *found, modules = done.stdout.splitlines()
+    assert found == [answer]
+    assert len(modules.split()) <= most
+    unwanted = {"scipy", "kinetree.robot", "kinetree.simulation.simulator", "kinetree.studies.simulation_setup"}
+    assert not unwanted & {*modules.split()}
+
+
 def processor_time(code: str, environment: dict[str, str]) -> float:
     """Seconds of the processor that a Python program takes, the least of three runs: others may keep it busy."""
     tell = "\nimport time, sys; sys.stderr.write(str(time.process_time()))"

@@ -16,6 +16,12 @@ Options = Mapping[str, Any]
 CONFIGURATIONS = ("q", "q0", "q1")
 """Inputs that are configurations."""
 
+FORWARD_METHODS = (
+    "articulated_body", "composite_body", "udu", "modules", "walker_orin_1", "walker_orin_2", "walker_orin_4",
+    "absolute_articulated_body", "absolute_composite_body",
+)  # fmt: skip
+"""Methods of forward dynamics; their names are here because options need them without the methods."""
+
 
 def _as_given(tree: Model, value: Any) -> Any:
     return value

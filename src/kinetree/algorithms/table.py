@@ -44,6 +44,7 @@ from . import (
 )
 from .algorithm import (
     CONFIGURATIONS,
+    FORWARD_METHODS,
     FRAME,
     FRAMES,
     FRICTION,
@@ -68,11 +69,6 @@ __all__ = [
 ]  # fmt: skip
 
 INVERSE_METHODS = ("newton_euler", "modules", "absolute_newton_euler")
-
-FORWARD_METHODS = (
-    "articulated_body", "composite_body", "udu", "modules", "walker_orin_1", "walker_orin_2", "walker_orin_4",
-    "absolute_articulated_body", "absolute_composite_body",
-)  # fmt: skip
 
 WITH_ADDED = ("articulated_body", "composite_body")
 """Methods of forward dynamics that include what is added to the inertia of a :class:`kinetree.model.tree.Body`."""

@@ -11,13 +11,11 @@ from rich.markup import escape
 
 from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError, UnknownNameError
+from ..studies.controller_names import LAWS
 from .shared import GivenRobot, Json, complete_algorithm, make_console, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-LAWS = ("pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
-"""Control laws by name, as in ``kinetree simulate``."""
 
 
 @takes_robot
@@ -122,7 +120,7 @@ def _law(given: GivenRobot, robot: Robot, kind: str, typed: dict[str, str | None
     import numpy as np
 
     from ..studies import simulation_setup  # importing the simulation takes a second
-    from .simulate import gain_of
+    from .run_simulation import gain_of
 
     if kind not in LAWS:
         raise UnknownNameError("controller", kind, LAWS)

@@ -13,10 +13,10 @@ from ..algorithms.constraints import arms
 from ..errors import OptionError, UnknownNameError
 from ..io.units import LENGTHS, in_si
 from ..model.linkages.drawing import drawing_of
-from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, SIZES
+from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, SIZES, TABLES
 from ..robot.make import make
 from ..robot.robot import Robot
-from ..run.parameters import DRAWING, TABLES, GivenParameters, ParameterReader, Place, own_numbers
+from ..run.parameters import DRAWING, GivenParameters, ParameterReader, Place, own_numbers
 from ..spatial.arrays import Array
 
 OTHER_UNIT = 100.0

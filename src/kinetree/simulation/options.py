@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.table import FORWARD_METHODS
+from ..algorithms.algorithm import FORWARD_METHODS
 from ..errors import (
     ExplainsArguments,
     Message,
@@ -22,7 +22,6 @@ from ..errors import (
     UnknownNameError,
     explains_arguments,
 )
-from ..robot.names_elsewhere import integrator_called
 from ..run.checks import check_threads
 from ..spatial.numbers import real_number, shown, whole_number
 from .constrained.drift import CHOICES as DRIFTS
@@ -144,6 +143,8 @@ class SimulationOptions(ExplainsArguments):
 
     def __post_init__(self) -> None:
         if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
+            from ..robot.names_elsewhere import integrator_called  # the command line completes options without robots
+
             meant = integrator_called(self.integrator)
             raise UnknownNameError("integrator", self.integrator, INTEGRATORS, meant=meant)
         if not isinstance(self.method, str) or self.method not in FORWARD_METHODS:

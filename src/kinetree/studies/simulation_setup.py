@@ -37,12 +37,12 @@ from ..motion import trajectories
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_numbers
+from .controller_names import CONTROLLERS
 from .named_systems import start
 
 Given = Sequence[float] | Mapping[str, Any] | str | None
 """Numbers for all entries, numbers by joint, the name of a start, or None."""
 
-CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
 CLOSED = 1e-6
 """How far loops of a given configuration may be open, in meters and radians."""
 KP = FREQUENCY**2
@@ -283,7 +283,7 @@ def controller(
     Parameters
     ----------
     kind : str
-        One of :data:`CONTROLLERS`.
+        One of :data:`kinetree.studies.controller_names.CONTROLLERS`.
     desired : Trajectory
         Desired motion of the driven joints, or of all.
     kp, kd, ki : float or sequence, optional
