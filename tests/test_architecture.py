@@ -60,7 +60,7 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/simulator.py": "contact laws, sampled controllers and batches: where there are any",
     "simulation/step_budget.py": "sampled controllers, for a message",
     "sweeps/running.py": "study files, robots and simulations, which the sweep of a function does without",
-    "sweeps/tables.py": "splines and filters of SciPy, which only tables of positions need",
+    "sweeps/motion_tables/dynamics_by_rows.py": "splines and filters of SciPy, which only tables of positions need",
     "__init__.py": "names of other libraries, for the message about a name that there is not",
     "lazy_names.py": "the same",
 }
@@ -280,6 +280,25 @@ def test_within_a_room_a_constant_has_one_value():
             values[shown(path).split("/")[0], name].add(value)
     several = {f"{room}: {name}" for (room, name), found in values.items() if len(found) > 1 and room not in DIMENSIONS}
     assert not several
+
+
+def written_twice(tree: ast.Module) -> set[str]:
+    """Return the names that a module assigns more than once."""
+    targets = [
+        target
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    ]
+    names = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    return {name for name in names if names.count(name) > 1}
+
+
+def test_no_module_assigns_a_name_twice():
+    """The second value would hold for the users of the first, too, and nothing would tell them."""
+    assert written_twice(ast.parse("FEW = 16\nA, B = 1, 2\nB: int = 3\nFEW = 8")) == {"FEW", "B"}
+    twice = {shown(path): names for path, tree in trees().items() if (names := written_twice(tree))}
+    assert not twice
 
 
 NOT_FINISHED: dict[str, str] = {

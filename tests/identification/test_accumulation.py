@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.robots import random_state, random_tree
 from kinetree.identification import Accumulator, accumulate_files
-from kinetree.identification.tuned import TILE_BYTES
+from kinetree.identification.tuned_constants import TILE_BYTES
 
 METHODS = ["qr", "gram"]
 

@@ -11,7 +11,7 @@ import kinetree as kt
 from helpers.coupled_robots import COUPLED, driven, forces, gear, measured, sums
 from helpers.measured_motions import fourier
 from kinetree.identification.closed_motion import follow
-from kinetree.identification.estimators.consistency import ConsistentFit, consistent
+from kinetree.identification.estimators.physically_consistent import ConsistentFit, consistent
 
 NO_ROBOT = pytest.mark.filterwarnings("ignore:the parameters are physically impossible", "ignore:.* of more than 30 %")
 

@@ -171,8 +171,8 @@ def _run(
     in_units = units if output is not None and output.suffix.lower() != ".npz" else None
     if units and output is not None and in_units is None:
         note(f"{output} is in SI, since arrays of .npz cannot name a unit: .csv and .parquet can")
-    from ..sweeps.table_picture import draw_table
-    from ..sweeps.tables import METHODS, over_table
+    from ..sweeps.motion_tables.dynamics_by_rows import METHODS, over_table
+    from ..sweeps.motion_tables.table_picture import draw_table
 
     with TemporaryDirectory(prefix="kinetree-") as folder:
         written = output or Path(folder) / "answer.npz"

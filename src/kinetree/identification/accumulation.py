@@ -30,7 +30,7 @@ from ..io.tables.reading import open_table
 from ..robot.robot import Robot
 from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import whole_number
-from . import tuned
+from . import tuned_constants as tuned
 
 METHODS = ("qr", "gram")
 
@@ -159,7 +159,7 @@ class Accumulator:
             self.factors[row] = blas.dsyrk(1.0, own, 1.0, factor, trans=1, overwrite_c=1)  # the upper triangle
             return
         self.factors[row], *_, info = lapack.dtpqrt(
-            0, min(tuned.NARROW, len(factor)), factor, own, overwrite_a=1, overwrite_b=1
+            0, min(tuned.REFLECTED_TOGETHER, len(factor)), factor, own, overwrite_a=1, overwrite_b=1
         )
         assert info == 0
 

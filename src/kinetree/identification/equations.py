@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import IdentificationError
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, following, resting, viscous
 from .identifiable import is_inertial

@@ -33,7 +33,7 @@ from ..run.law_kernels import SlopeProgram, can_compile
 from ..spatial import Scalar
 from ..spatial.arrays import Array
 from ..spatial.numbers import random_source, real_number
-from . import tuned
+from . import tuned_constants as tuned
 from .identifiable import Structure
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, OptionError
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .sampling import Piece
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ class Decimation:
         if len(self.weights) == 1:
             return x[centers - start]
         flat, half = x.reshape(len(x), -1), len(self.weights) // 2
-        if flat.shape[1] <= tuned.NARROW:
+        if flat.shape[1] <= tuned.FEW_COLUMNS:
             found = signal.upfirdn(self.weights, flat, down=self.factor, axis=0)[2 * half // self.factor :][
                 : len(centers)
             ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .estimators.products import Folds
 from .measured import motors
 from .model_choice import ChosenModel

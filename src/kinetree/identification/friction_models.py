@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 
 from ..errors import UnknownNameError
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 
 Function = Callable[[Array, Array, float, float], Array]
 """A function of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""

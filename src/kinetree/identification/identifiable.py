@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model.parameters import OF_BODIES
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 
 if TYPE_CHECKING:
     from ..parameters.base_parameters import BaseParameters

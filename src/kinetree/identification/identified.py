@@ -14,7 +14,8 @@ import numpy as np
 from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
 from ..model.parameters import OF_BODIES
 from ..spatial.arrays import Array
-from . import report, tuned
+from . import report
+from . import tuned_constants as tuned
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
 from .filtering import Band

@@ -26,7 +26,7 @@ from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
 from ..io.tables.times import lost_digits, repeated, words_about_repeated
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

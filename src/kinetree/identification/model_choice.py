@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import IdentificationError
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
 from .estimators.products import Folds, cross_validated, fitted, grams

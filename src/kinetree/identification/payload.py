@@ -14,7 +14,7 @@ from ..former_names import former_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .closed_motion import motions_of
 from .equations import Prepared
 from .friction_models import MODELS

@@ -22,16 +22,16 @@ from ..errors import (
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .closed_motion import motions_of
 from .doubts.about_columns import of_columns
 from .doubts.about_results import doubts, of_scale, signs
 from .doubts.about_samples import of_stuck_encoders, of_units
 from .doubts.about_times import of_delay, of_shortness
 from .equations import MeasuredEquations, Prepared, row_names
-from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
 from .estimators.least_squares import METHODS, Estimate, estimate
+from .estimators.physically_consistent import WAYS
 from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups, Structure, is_inertial
 from .identified import Identified

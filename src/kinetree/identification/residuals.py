@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .equations import MeasuredEquations
 
 

@@ -16,7 +16,7 @@ from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, IdentificationWarning, callers_level
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .measured import Measured
 
 

@@ -11,10 +11,10 @@ from ..errors import OptionError
 from ..model import parameters
 from ..model.parameters import OF_BODIES
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .equations import MeasuredEquations
-from .estimators.consistency import ConsistentFit, consistent
 from .estimators.least_squares import Estimate
+from .estimators.physically_consistent import ConsistentFit, consistent
 from .estimators.pseudo_inertia import is_possible
 from .identifiable import ParameterGroups
 from .model_choice import ChosenModel

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import IdentificationError, OptionError, UnknownNameError
 from ..model.parameters import OF_FREEDOMS
 from ..spatial.arrays import Array
-from . import tuned
+from . import tuned_constants as tuned
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
 from .measured import Measured, motors

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
 from ..spatial.numbers import shown
-from .drives import DriveBuilder
+from .drive_builder import DriveBuilder
 from .graph import Draft, GraphError, can_close, check_rods, checked_loops, inverse, span, split, why_uncuttable
 from .joint_fields import JOINT_DATA, LARGEST, LIMITS, JointData, Mimic, doubtful_limits, joint_data, passive_data
 from .joints import Fixed, Free, JointKind, Reversed

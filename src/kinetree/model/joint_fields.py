@@ -1,4 +1,6 @@
-"""The numbers of a joint besides its geometry: a table used wherever joints are built, read, changed or shown.
+"""The numbers of a joint besides its geometry: limits, friction, rotor inertia and gear ratio, springs.
+
+The table is used wherever joints are built, read, changed or shown.
 
 To add a number, add a row to :class:`JointNumbers` and a keyword to :class:`JointData`.  The builder,
 Denavit-Hartenberg tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..spatial import IDENTITY, Transform, Vec3
 from . import configurations
 from .builder import ModelBuilder
-from .drives import TendonDraft
+from .drive_builder import TendonDraft
 from .graph import RULES, Draft, inverse
 from .joint_fields import JOINT_DATA, LIMITS, passive_data
 from .joints import Continuous, Fixed, JointKind, Prismatic, Revolute, Spherical

@@ -15,8 +15,8 @@ from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_MET
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..former_names import former_arguments
 from ..run.direct import direct, direct_or_by_loops
+from ..run.friction_on_arrays import friction_force, friction_slope
 from ..run.given_joints import read_given
-from ..run.joint_friction import friction_force, friction_slope
 from ..run.three_matrices import three_matrices
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches

@@ -25,7 +25,7 @@ from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
 from ..model.changes.values import with_table, with_values
-from ..model.drives import with_spring
+from ..model.drive_builder import with_spring
 from ..model.joint_fields import PerFreedom, numbers_of
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose

@@ -5,6 +5,8 @@ from .designs import DrawnDesign as DrawnDesign
 from .designs import GridDesign as GridDesign
 from .designs import TableDesign as TableDesign
 from .function_study import SweepStudy as SweepStudy
+from .motion_tables.dynamics_by_rows import TableDone as TableDone
+from .motion_tables.dynamics_by_rows import over_table as over_table
 from .result import SweepResult as SweepResult
 from .running import run as run
 from .studies import Forces as Forces
@@ -12,5 +14,3 @@ from .studies import Simulations as Simulations
 from .study_file import SweepFile as SweepFile
 from .study_file import gallery_forces as gallery_forces
 from .study_file import read_sweep as read_sweep
-from .tables import TableDone as TableDone
-from .tables import over_table as over_table

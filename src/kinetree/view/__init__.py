@@ -27,10 +27,10 @@ from ..robot.robot import Robot
 from ..studies import named_systems
 from .figures import Figure, make_figure
 from .geometry import format_of
+from .given_wrenches import with_wrenches
 from .motion import Track
 from .playable import SAMPLES_PER_SECOND, as_track, of_trajectory
 from .viewer import FILM, PICTURE, PORT, Viewer
-from .wrench_arrows import with_wrenches
 
 __all__ = ["Track", "Viewer", "play", "view"]
 

@@ -20,8 +20,8 @@ from ..motion.trajectory_interface import Trajectory
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
 from ..spatial.arrays import Array
+from .given_wrenches import with_wrenches
 from .motion import MOST_SAMPLES, Track
-from .wrench_arrows import with_wrenches
 
 SAMPLES_PER_SECOND = 60
 MOST_NUMBERS = 6_000_000

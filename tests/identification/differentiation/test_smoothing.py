@@ -6,7 +6,7 @@ from scipy.interpolate import BSpline
 from scipy.linalg import null_space
 
 from kinetree.identification.differentiation.smoothing import _Bases, _log_determinant, _SplineEquations, smooth_curves
-from kinetree.identification.tuned import DEGREE
+from kinetree.identification.tuned_constants import DEGREE
 
 
 @pytest.mark.parametrize("order", [3, 5])

@@ -13,7 +13,7 @@ from scipy.interpolate import BPoly, make_interp_spline
 
 from ...errors import OptionError
 from ...spatial.arrays import Array, as_array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..filtering import Band, FilteredMotion, SingleCoordinates, choose_band, continuous, filtered, on_manifold
 from ..sampling import Piece, evenly_sampled
 from .smoothing import SmoothCurve, smooth_curves

@@ -24,7 +24,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 
 EXPONENTS = np.linspace(-6.0, 9.0, 16)
 """Values of lambda to try first, in powers of ten, before the search is refined."""

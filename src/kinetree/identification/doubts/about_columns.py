@@ -10,7 +10,7 @@ import numpy as np
 
 from ...model.joints import Revolute
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..equations import Prepared
 from ..estimators.products import left, solved
 from ..model_choice import Columns

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..equations import MeasuredEquations
 from ..estimators.least_squares import Estimate
 from ..excitation import can_be_excited

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..measured import Measured
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..equations import MeasuredEquations, Prepared
 from ..estimators.least_squares import Estimate
 from ..friction_models import MODELS

@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 
 from ...errors import IdentificationError, UnknownNameError
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 
 Found = TypeVar("Found")
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..equations import MeasuredEquations
 from .least_squares import noise_left, settle
 

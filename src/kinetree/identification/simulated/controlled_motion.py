@@ -25,7 +25,7 @@ from ...run.law_kernels import LawProgram, can_compile
 from ...run.parameters import FLAT, Place, put_in
 from ...spatial import Scalar, where
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..filtering import FilteredMotion
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import IdentificationError, OptionError, UnsupportedError
 from ...model.parameters import OF_BODIES
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from ..closed_motion import motions_of
 from ..filtering import FilteredMotion
 from ..identifiable import ParameterGroups, Structure

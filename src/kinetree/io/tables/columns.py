@@ -140,7 +140,7 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
         As in :func:`layout`.
     wanted : mapping from str to sequence of str
         Required quantities.
-        optional : mapping from str to sequence of str
+    optional : mapping from str to sequence of str
         Optional quantities; without names they come before the last required one, in this order.
     """
     if header is not None:

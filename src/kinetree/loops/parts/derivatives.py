@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
-from ...run.joint_friction import friction_force, friction_slope
+from ...run.friction_on_arrays import friction_force, friction_slope
 from ...run.small_matrices import one_blas_thread
 from ...run.wrench_derivatives import world_stiffness
 from ...run.wrenches import Wrenches

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ...algorithms import loop_clusters
 from ...errors import SingularityWarning, UnknownNameError, UnsupportedError, callers_level
 from ...model.tree import Joint
+from ...run.friction_on_arrays import friction_force
 from ...run.given_joints import GivenAtJoints
-from ...run.joint_friction import friction_force
 from ...run.small_matrices import one_blas_thread
 from ...run.wrenches import Wrenches
 from ...spatial import Force

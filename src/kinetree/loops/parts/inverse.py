@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import loop_clusters
 from ...errors import UnknownNameError
-from ...run.joint_friction import friction_force
+from ...run.friction_on_arrays import friction_force
 from ...run.small_matrices import one_blas_thread
 from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape

@@ -23,7 +23,7 @@ from ...errors import (
 )  # fmt: skip
 from ..actuators import Tendon
 from ..builder import ModelBuilder, circle
-from ..drives import TendonDraft
+from ..drive_builder import TendonDraft
 from ..graph import Draft, GraphError
 from ..joint_fields import Mimic, passive_data
 from ..joints import Fixed, JointKind

@@ -311,7 +311,7 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
     pitch = math.atan2(-m20, slope) + 0.0  # no negative zero
     plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
     steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
-    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any # yaw will do if the
+    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any yaw will do if the
     # roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
     fitted = []
     for yaw in (plain[2], 0.0):

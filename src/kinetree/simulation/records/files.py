@@ -218,7 +218,7 @@ def _told_apart(names: list[str], count: int) -> list[str]:
 def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array]:
     known = json.loads(about)
     if known.get(UNITS_NAMED):
-        named, sizes = zip(*map(_without_unit, names), strict=True)
+        named, sizes = zip(*map(_name_and_unit_size, names), strict=True)
         names, table = list(named), table * sizes
     arrays = {"time": table[:, names.index("time")]}
     labels = [_split(name) for name in names]
@@ -229,7 +229,7 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
     return arrays | {f"energy:{name}": table[:, labels.index(("energy", name))] for name in works}
 
 
-def _without_unit(column: str) -> tuple[str, float]:
+def _name_and_unit_size(column: str) -> tuple[str, float]:
     """Return the name of a column without its unit, and the size of that in SI."""
     name, _, unit = column.removesuffix("]").rpartition(" [")
     size = factor(unit, None) if name and column.endswith("]") else ""
@@ -271,7 +271,7 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
 
 def _about_columns(names: list[str]) -> str:
     """Describe a table by the names of its columns, since the file with its description is missing."""
-    split = [_split(_without_unit(name)[0]) for name in names]
+    split = [_split(_name_and_unit_size(name)[0]) for name in names]
     for needed in (("", "time"), *(("energy", name) for name in NAMES if name not in LATER)):
         if needed not in split:
             raise KeyError("_".join(filter(None, needed)))

@@ -18,7 +18,7 @@ from .outcome import OutcomeLaw
 from .stepped import Stepped
 
 if TYPE_CHECKING:
-    from .derivatives import WorldDerivatives
+    from .derivative_methods import WorldDerivatives
 
 
 class MovedNumbers(NamedTuple):

@@ -40,7 +40,7 @@ from ..run_warnings.unheld import warn_of_falling_world
 from ..system import DynamicSystem
 from .actions import Actions, commanded
 from .advance import Advance
-from .derivatives import WorldDerivatives, named_numbers
+from .derivative_methods import WorldDerivatives, named_numbers
 from .draws import Drawn, EpisodeDraws
 from .goals import Goals
 from .live_view import LiveView

@@ -26,7 +26,7 @@ from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
 from ..plots import Curve, PlotPanel
 from ..study import Outcome
 from ..system import States
-from .more_outputs import MoreOutputs
+from .forces_and_paths import MoreOutputs
 
 EXPECTED = FactFile.beside(__file__)
 """Expectations of a file, by their keys."""

@@ -36,7 +36,7 @@ from .. import named_systems, simulation_setup
 from ..fact_files import FactReader, StatedFact
 from ..study import Study
 from .design_section import DesignTask, read_design
-from .more_outputs import MoreOutputs
+from .forces_and_paths import MoreOutputs
 from .motion import MotionReader
 from .plan import StudyPlan
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.sweeps import over_table, tables
+from kinetree.sweeps import over_table
+from kinetree.sweeps.motion_tables import dynamics_by_rows
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.parquet as parquet  # noqa: E402
@@ -19,7 +20,7 @@ def arm():
 @pytest.fixture
 def source(arm, tmp_path, monkeypatch):
     """A table of 1000 rows in ten groups, and what becomes of it three files."""
-    monkeypatch.setattr(tables, "PART_ROWS", 400)
+    monkeypatch.setattr(dynamics_by_rows, "PART_ROWS", 400)
     q, v, a = np.random.default_rng(0).standard_normal((3, 1000, 2))
     columns = {
         f"{key}_{name}": x[:, k] for key, x in (("q", q), ("v", v), ("a", a)) for k, name in enumerate(arm.v_names)

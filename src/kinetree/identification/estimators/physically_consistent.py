@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnknownNameError
 from ...spatial.arrays import Array
-from .. import tuned
+from .. import tuned_constants as tuned
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
 
 WAYS = ("barrier", "sdp", "log_cholesky")

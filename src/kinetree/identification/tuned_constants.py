@@ -44,7 +44,7 @@ ORDER = 4
 """Order of the Butterworth filters."""
 LEAST_KEPT = 100
 """How many samples the filter of both sides should keep of short motions."""
-NARROW = 16
+FEW_COLUMNS = 16
 """Up to this many columns, windows are applied column by column, which is faster for few columns."""
 WHITE = 1.1
 """Cutoff of the second filter, relative to half the rate of the samples kept, at which their noise is uncorrelated."""
@@ -90,7 +90,7 @@ TILE_BYTES = 3 << 19
 """Size of a regressor that is computed at once, so that it stays in the processor's cache."""
 LEAST_TILE = 128
 """Minimum number of samples in a tile; with fewer, calls take too much of the time."""
-NARROW = 8
+REFLECTED_TOGETHER = 8
 """Number of columns that are reflected together: few, so that a tile's products are too small for BLAS to use
 threads."""
 RANK_TOLERANCE = 1e-10

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from kinetree.identification.estimators import pseudo_inertia
-from kinetree.identification.estimators.consistency import PULLS, ConsistentFit, consistent
+from kinetree.identification.estimators.physically_consistent import PULLS, ConsistentFit, consistent
 from kinetree.model.mass import MassProperties
 from kinetree.model.parameters import mass_properties_from_table, mass_properties_to_table
 

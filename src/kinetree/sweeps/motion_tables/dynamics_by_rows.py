@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import (
+from ...errors import (
     FileFormatError,
     Message,
     MissingFileError,
@@ -31,24 +31,24 @@ from ..errors import (
     callers_level,
     explains_arguments,
 )
-from ..former_names import former_arguments
-from ..identification.doubts.about_samples import doubtful_angles
-from ..io.paths import as_path, file_meant, is_folder
-from ..io.progress import Bar
-from ..io.tables.columns import Wanted
-from ..io.tables.converting import Law, convert
-from ..io.tables.formats import FORMATS, need_pyarrow
-from ..io.tables.parts import OpenTable
-from ..io.tables.reading import open_table
-from ..io.tables.writing import Sink, new_table
-from ..io.units import ShownUnits
-from ..model.units import FORCE_OF
-from ..robot.load import as_robot
-from ..robot.robot import Robot
-from ..run.checks import check_threads
-from ..spatial.arrays import Array
-from .fingerprints import fingerprint_of
-from .folder import claim, part_file, refuse_used
+from ...former_names import former_arguments
+from ...identification.doubts.about_samples import doubtful_angles
+from ...io.paths import as_path, file_meant, is_folder
+from ...io.progress import Bar
+from ...io.tables.columns import Wanted
+from ...io.tables.converting import Law, convert
+from ...io.tables.formats import FORMATS, need_pyarrow
+from ...io.tables.parts import OpenTable
+from ...io.tables.reading import open_table
+from ...io.tables.writing import Sink, new_table
+from ...io.units import ShownUnits
+from ...model.units import FORCE_OF
+from ...robot.load import as_robot
+from ...robot.robot import Robot
+from ...run.checks import check_threads
+from ...spatial.arrays import Array
+from ..fingerprints import fingerprint_of
+from ..folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
 
 METHODS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}

@@ -1,0 +1,1 @@
+"""Dynamics along the motions of tables, row by row: what ``kinetree inverse`` and its like compute."""
