@@ -41,7 +41,8 @@ design:
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")  # as users have it: searches are long without machine code
     (tmp_path / "four-bar.yaml").write_text(FOUR_BAR, encoding="utf-8")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     return tmp_path
