@@ -170,8 +170,8 @@ def test_other_steps_are_taken_where_a_choice_is_poor(monkeypatch):
     def doubtful(self, integrator, choice=None):
         steps = run(self, integrator, choice)
 
-        def watched(t, state, h, n):
-            new, served = steps(t, state, h, n)
+        def watched(t, state, h, n, count):
+            new, served = steps(t, state, h, n, count)
             asked.append((bool(choice.pivots), len(state[0]), n))
             if t + h * n > 2.5e-3:  # of both choices: in the end the rank is looked for
                 served = np.where(np.arange(len(served)) == len(served) // 2, 0.0, served)

@@ -479,7 +479,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),
-            "Joint forces that hold a tree still, against gravity and springs: the slope of potential energy.",
+            "Joint forces that hold a tree still against gravity and springs: the gradient of potential energy.",
             results=("tau",), of_places=True, direct=True, ahead=True, regroups=True, large=PASSES,
         ),
         Algorithm(
@@ -518,13 +518,13 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "inverse_dynamics_derivatives", _QVA, _inverse_dynamics_derivatives, _three_squares,
-            "How the joint forces of a motion change with q, v and a.",
+            "Derivatives of a motion's joint forces with respect to q, v and a.",
             loads=True, results=("dtau_dq", "dtau_dv", "dtau_da"), tree_only=True, direct=True,
             regroups=True, large=PAIRS,
         ),
         Algorithm(
             "forward_dynamics_derivatives", _QVT, _forward_dynamics_derivatives, _three_squares,
-            "How the accelerations that joint forces cause change with q, v and tau.",
+            "Derivatives of the accelerations that joint forces cause, with respect to q, v and tau.",
             loads=True, results=("da_dq", "da_dv", "da_dtau"), needs_inertia=True, tree_only=True, direct=True,
             regroups=True, large=_BY_SOLVING,
         ),
@@ -560,7 +560,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
-            "Inertia felt at one or several frames together.",
+            "Operational-space inertia at one frame or several frames together.",
             (FRAMES, AXES, INVERSE, HANDLE_METHOD), needs_inertia=True, tree_only=True,
             large=LargeTree("frames", only={"method": ("factors",)}),
         ),
