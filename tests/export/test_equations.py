@@ -168,6 +168,26 @@ def test_every_printed_line_is_one_of_these_terms(make):
         np.testing.assert_allclose(numbers(e, state, getattr(e, name)).ravel(), value, rtol=1e-10, err_msg=name)
 
 
+@pytest.mark.parametrize(
+    ("typed", "simplified", "said"),
+    [
+        (["kuka-kr5"], False, "the equations of 6 freedoms are not simplified"),
+        (["kuka-kr5", "--simplify"], True, ""),
+        (["kuka-kr5", "--locked", "joint_4,joint_5,joint_6"], True, ""),
+        (["two-link", "--no-simplify"], False, ""),
+    ],
+)
+def test_the_command_line_simplifies_long_equations_only_on_request(typed, simplified, said, monkeypatch):
+    from helpers.cli import invoke
+
+    asked = []
+    monkeypatch.setattr(kt.Robot, "equations", lambda robot, numbers, simplify: asked.append(simplify))
+    answer = invoke("equations", *typed)
+    assert asked == [simplified]
+    assert said in answer.stderr
+    assert bool(said) == ("simplified" in answer.stderr)
+
+
 def test_equations_are_printed_as_text_on_the_command_line_too(tmp_path):
     from helpers.cli import invoke
 

@@ -12,7 +12,7 @@ from ..io.atomic_files import beside
 from .shared import GivenRobot, make_console, note, takes_robot
 
 MANY = 3
-"""Freedoms of robots whose equations are simplified at once."""
+"""The most freedoms of robots whose equations are simplified without asking; six take more than 200 s."""
 
 
 @takes_robot
@@ -24,8 +24,13 @@ def equations(
     latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX instead of plain text.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Write fractions instead of decimals: 981/100.")] = False,
     simplify: Annotated[
-        bool, typer.Option("--simplify/--no-simplify", help="Simplify; long equations take minutes for that.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--simplify/--no-simplify",
+            help="Simplify; long equations take minutes for that.",
+            show_default=f"up to {MANY} freedoms",
+        ),
+    ] = None,
 ) -> None:
     """Show the equations of motion of a small robot, as text or as LaTeX.
 
@@ -41,9 +46,11 @@ def equations(
         kinetree equations four-bar -o four-bar.tex
     """
     robot = given.load()
-    if simplify and robot.nv > MANY:
-        note(f"simplifying the equations of {robot.nv} freedoms can take minutes; --no-simplify leaves that out")
-    found = robot.equations(numbers="exact" if exact else "float", simplify=simplify)
+    if simplify is None and robot.nv > MANY:
+        note(f"the equations of {robot.nv} freedoms are not simplified, which can take minutes; --simplify does it")
+    found = robot.equations(
+        numbers="exact" if exact else "float", simplify=robot.nv <= MANY if simplify is None else simplify
+    )
     text = found.latex() if latex or (output is not None and output.suffix.lower() == ".tex") else str(found)
     if output is None:
         make_console().print(escape(text), soft_wrap=True)
