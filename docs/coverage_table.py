@@ -18,7 +18,7 @@ TOPS = (ROOT / "src/kinetree", ROOT / "gallery", ROOT / "programs")
 """Where the source is; files are named from there."""
 HEADINGS = "| section | about | computed by | studies | tests | cited in |\n|---|---|---|---|---|---|"
 NOT_THERE = "*nothing to compute*"
-PLACE = re.compile(r"^\{\{ coverage (?P<source>\w+) \}\}$", re.MULTILINE)
+PLACE = re.compile(r"^\*The site shows a table here, .* <!-- coverage (?P<source>\w+) -->$", re.MULTILINE)
 
 NUMBER = r"(?:[A-D]\.)?\d+(?:\.\d+)*[a-z]?"
 LIST = rf"{NUMBER}(?:(?:, | and |-|–){NUMBER})*"
@@ -102,5 +102,5 @@ def _line(section: str, row: dict[str, Any], files: set[str]) -> str:
 
 
 def expanded(markdown: str) -> str:
-    """Return a page with its ``{{ coverage Shah }}`` lines replaced."""
+    """Return a page with its lines ``*The site shows a table here, ...* <!-- coverage Shah -->`` replaced."""
     return PLACE.sub(lambda found: table(found["source"]), markdown)

@@ -1,16 +1,18 @@
-"""The table of what joints have, as the source has it: ``{{ numbers of joints }}``."""
+"""The table of what joints have, as the source has it: ``<!-- numbers of joints -->``."""
 
 from __future__ import annotations
 
+import re
+
 from kinetree.model.joint_fields import FIELDS, JointField
 
-PLACE = "{{ numbers of joints }}"
+PLACE = re.compile(r"^\*The site shows a table here, .* <!-- numbers of joints -->$", re.MULTILINE)
 HEADINGS = "| name | unit | | URDF | SDF | MJCF |\n|---|---|---|---|---|---|"
 
 
 def expanded(text: str) -> str:
     """The text with the table in its place."""
-    return text.replace(PLACE, table()) if PLACE in text else text
+    return PLACE.sub(lambda _: table(), text)
 
 
 def table() -> str:

@@ -1,4 +1,4 @@
-"""The index of names that people bring along, made from what the errors know: ``{{ names from elsewhere }}``.
+"""The index of names that people bring along, made from what the errors know: ``<!-- names from elsewhere -->``.
 
 ``src/kinetree/robot/names_elsewhere.yaml`` has the names without capitals and lines; ``names.yaml`` spells them and
 says whose they are.  A name that is not in ``names.yaml`` is listed as it is.
@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 DOCS = Path(__file__).resolve().parent
-PLACE = "{{ names from elsewhere }}"
+PLACE = re.compile(r"^\*The site shows a table here, .* <!-- names from elsewhere -->$", re.MULTILINE)
 CALL = re.compile(r"(?P<owner>kinetree|robot|record)\.(?P<name>\w+)(\([^)]*\))?")
 
 
@@ -25,7 +25,7 @@ def known() -> dict[str, dict[str, str]]:
 
 def expanded(text: str) -> str:
     """The text with the table in its place."""
-    return text.replace(PLACE, table()) if PLACE in text else text
+    return PLACE.sub(lambda _: table(), text)
 
 
 def table() -> str:

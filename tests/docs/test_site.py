@@ -101,6 +101,18 @@ def test_the_film_is_small():
 # ------------------------------------------------------------------ generated pages
 
 
+@pytest.mark.parametrize(("page", "tables"), [("coverage.md", 5), ("names.md", 1), ("file-formats.md", 1)])
+def test_the_site_has_tables_where_the_repository_says_so(page, tables):
+    """Who reads these pages in the repository finds a sentence there, not a template."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert text.count("The site shows a table here") == tables
+    assert "{{" not in text
+    built = hooks.on_page_markdown(text)
+    assert "The site shows a table here" not in built
+    assert built.count("<!--") == text.count("<!--") - tables
+    assert built.count("\n|---|") >= tables + text.count("\n|---|")
+
+
 def test_every_name_from_elsewhere_is_in_the_index():
     table = names_table.table()
     lists = (
