@@ -127,6 +127,20 @@ def test_the_header_says_what_a_call_costs_and_the_test_program_passes(tmp_path)
     assert said.count("ok") == len(exported.functions)
 
 
+@pytest.mark.parametrize("gain", ["kp", "kd", "ki"])
+def test_the_test_program_notices_every_gain(tmp_path, gain):
+    """With the desired position where the robot is, a wrong kp would not be seen."""
+    exported = two_links().codegen(tmp_path, [], prefix="r", controllers={"pid": C.PID(goal(2), 30.0, 8.0, 5.0)})
+    text = exported.source.read_text()
+    wrong = re.sub(rf"gains->{gain}\[(\d)\]", r"(gains->" + gain + r"[\1] + 1.0)", text)
+    assert wrong != text
+    exported.source.write_text(wrong)
+    compile_c("-o", tmp_path / "test", exported.source, exported.test, "-lm")
+    done = subprocess.run([str(tmp_path / "test")], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "WRONG" in done.stdout
+
+
 def test_what_cannot_be_written_is_refused(tmp_path):
     robot = two_links()
     with pytest.raises(kt.KinetreeError, match="plain Python function cannot be written in C"):

@@ -67,7 +67,9 @@ def law_for_c(controller: Any, robot: Any) -> CLaw:
         q, v = _random_state(robot, rng)
         drawn = [q, v]
         for path in found.values():
-            place = np.concatenate([q[j.q_slice] for j in controller.joints(tree)]) if path.nq != tree.nq else q
+            place = robot.integrate(q, rng.uniform(-0.3, 0.3, robot.nv))  # an error, which gains of positions act on
+            if path.nq != tree.nq:
+                place = np.concatenate([place[j.q_slice] for j in controller.joints(tree)])
             drawn += [place if len(place) == path.nq else rng.uniform(-1.0, 1.0, path.nq)]
             drawn += list(rng.uniform(-2.0, 2.0, (2, path.n)))
         return [*drawn, *([rng.uniform(-1.0, 1.0, count)] if count else []), rng.uniform(0.0, 1.0, 1)]
