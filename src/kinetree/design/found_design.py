@@ -181,7 +181,8 @@ class FoundDesign:
     def __str__(self) -> str:
         free = self.of.free
         title = f"design of {self.before.name}: " + ("all that was asked is met" if self.solved else "not all is met")
-        lines = [title, ""]
+        stopped = any(note.startswith("interrupted") for note in self.notes)
+        lines = [title + (", by the best so far when it was interrupted" if stopped else ""), ""]
         for row in self.goals:
             lines.append(f"  {self._said(row)}")
         lines += ["", f"  {'number':24}{'before':>12}{'after':>12}"]
@@ -189,8 +190,9 @@ class FoundDesign:
             at = f"   at its {'lower' if one.at == 'low' else 'upper'} bound" if one.at else ""
             lines.append(f"  {one.name:24}{one.before:12.6g}{one.after:12.6g} {one.unit}{at}")
         active = [
-            f"{row.label} {row.wanted} {_shown(free, row.bound, row.unit)}" for row in self.goals if row.is_active
-        ]
+            f"{row.label} {f'{row.wanted} ' if row.bound else ''}{_shown(free, row.bound, row.unit)}"
+            for row in self.goals if row.is_active
+        ]  # fmt: skip
         active += [f"{one.name} at its {one.at} bound" for one in self.table if one.at]
         if active:
             lines += ["", f"  active: {'; '.join(active)}"]
