@@ -89,7 +89,7 @@ def test_facts_hold_but_for_the_known_exceptions(name):
             assert figure.axes[-1].get_xlabel() or figure.axes[-1].get_xticklabels()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_facts_hold_at_full_length(name):
     result = gallery.study(name).run()

@@ -150,7 +150,7 @@ def test_columns_have_names(moved):
     assert len(moved.parameters) == len(DESIGN)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["stewart-platform", "delta"])
 def test_platforms_with_balls_by_places_of_joints(name):
     """Quaternions among what follows, many columns: computed one by one, and backwards at once."""

@@ -32,6 +32,10 @@ What is shorter is straight-line code with either limit; what is longer must hav
 
 KINDS = ("tree", "chain", "followers", "floating")
 SIZES = (20, 50, 109, 111, 200)
+FURTHER = [pytest.param(n, marks=pytest.mark.thorough) for n in (50, 109, 200)]
+EVERY_SIZE = [20, pytest.param(111, marks=pytest.mark.slow), *FURTHER]
+"""CI asks a size with straight-line code and one with loops; ``make test-all`` asks all."""
+
 LONG_OF_LOOPS = {
     "closed_inverse_dynamics_derivatives", "closed_forward_dynamics_derivatives", "closed_force_slopes", "basis_slopes",
 }  # fmt: skip
@@ -101,7 +105,7 @@ def runs_compiled(robot, algorithm, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("count", [SIZES[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES[1:])])
+@pytest.mark.parametrize("count", EVERY_SIZE)
 def test_every_algorithm_of_every_size_is_compiled_or_says_that_it_is_not(kind, count, nothing_compiled, monkeypatch):
     if count > SIZES[0] and not ALL:
         monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", SHORT_CODE)
@@ -121,10 +125,8 @@ def test_every_algorithm_of_every_size_is_compiled_or_says_that_it_is_not(kind, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("count", EVERY_SIZE)
 def test_every_algorithm_of_mechanisms_of_every_size_is_compiled_or_says_that_it_is_not(count, request):
-    if count not in (20, 111) and not ALL:
-        pytest.skip("long; KINETREE_ALL_SIZES=1 asks for it")
     robot = kt.gallery.four_bar_chain(count // 2).with_backend("reference")
     known = robot.coordinates
     request.getfixturevalue("nothing_compiled")
@@ -142,7 +144,9 @@ def test_every_algorithm_of_mechanisms_of_every_size_is_compiled_or_says_that_it
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", [110, 4], ids=["straight", "loops"])
+@pytest.mark.parametrize(
+    "limit", [pytest.param(110, id="straight", marks=pytest.mark.thorough), pytest.param(4, id="loops")]
+)
 @pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES if ALL)])
 def test_every_algorithm_computes_the_same_for_one_state_and_a_batch(kind, count, limit, monkeypatch):
     monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", limit)
