@@ -72,7 +72,7 @@ def test_random_trees_with_followers():
             assert_close(np.array(found), robot.forward_dynamics(q, v, tau, method="composite_body"), 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_large_trees_with_followers_are_compiled(recwarn):
     robot = random_tree(np.random.default_rng(3), 112, ["revolute"], followers=True)
     state = random_state(robot, np.random.default_rng(0), 5)

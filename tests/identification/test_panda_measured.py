@@ -44,6 +44,7 @@ def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
 
 
 @pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
+@pytest.mark.thorough
 def test_bodies_that_can_be_predict_as_well(panda, parts):
     """But for the last joint, where friction is all there is: 0.3 points of it are 0.8 mN m."""
     gains = {"joint6": 0.886}  # as gains="auto" finds it

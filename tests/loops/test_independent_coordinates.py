@@ -119,7 +119,7 @@ def test_batches_that_do_not_fit_are_refused_in_words():
         robot.accelerations(q, np.zeros(3), np.zeros((2, 1)))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_motions_of_many_loops_are_compiled(recwarn):
     """Larger than trees that become straight-line code."""
     robot = kt.gallery.four_bar_chain(56).with_backend("compiled")

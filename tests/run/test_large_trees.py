@@ -137,7 +137,7 @@ def test_simulating_a_chain_with_a_controller():
     assert_close(record.q[-1], again.q[-1], 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ten_thousand_links():
     robot = chain(10_000).with_backend("compiled")
     rng = np.random.default_rng(0)
@@ -300,6 +300,7 @@ def test_few_frames_are_remembered(always_rolled, monkeypatch):
     assert [dict(key[1])["frame"] for key in robot.evaluator.compiler._kernels] == ["b7", "b0", "b1"]
 
 
+@pytest.mark.thorough
 def test_a_frame_behind_ten_thousand_links():
     robot = chain(10_000).with_backend("compiled")
     reach = np.sum([j.placement.position for j in robot.model.joints], axis=0)

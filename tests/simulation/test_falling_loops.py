@@ -23,7 +23,7 @@ def _fall(robot, q, v, time=1.0, **options):
     return kt.simulate(robot, q, v, time=time, samples=2, friction=False, works=False, **options)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_projection_is_as_accurate_as_letting_go():
     robot, q, v = _platform(3)
     step = {"integrator": "rk4", "step": 5e-4}

@@ -497,7 +497,7 @@ def test_names_that_xml_cannot_contain(tmp_path):
     assert kt.load(tmp_path / "r.urdf").body_names == ["line\nend\ttab"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ten_thousand_links_load_in_seconds(tmp_path):
     count = 10_000
     parts = [link("l0", None)]
