@@ -68,3 +68,23 @@ def test_a_state_has_the_same_bits_in_any_batch_layout_and_thread(kind, precisio
             several, last = found(*given), found(*(x[(-1,) * (x.ndim - 1)] for x in given))
             assert np.array_equal(several.reshape(alone.shape), alone), (name, layout)
             assert np.array_equal(last, alone[-1]), (name, layout)
+
+
+def test_a_path_has_the_same_bits_in_any_batch(monkeypatch):
+    """Also beside paths with longer steps and paths that end at a dead point."""
+    monkeypatch.setattr("kinetree.loops.following.MOST_AT_ONCE", 3000)
+    robot, rng, count = kt.load("four-bar").with_backend("compiled"), np.random.default_rng(0), 30
+    start = robot.close(kt.gallery.motion("four-bar").states(0.0)[0])
+    turned = np.arange(700) * rng.choice([0.004, 0.01, 0.3], count)[:, None]
+    drives = (start[robot.q_names.index(robot.independent()[0])] + turned)[..., None]
+    places = rng.uniform(0.5, 1.2, count)[:, None] * robot.model.joints[2].placement.translation
+
+    def moved(lanes):
+        given = {"joints": {robot.model.joints[2].name: {"position": places[lanes]}}}
+        rates = np.ones_like(drives[lanes])
+        return robot.driven_motion(drives[lanes], rates, 0.0 * rates, given, q_guess=start).q
+
+    together = moved(slice(None))
+    assert np.isnan(together).any()
+    for k in range(0, count, 4):
+        assert np.array_equal(moved(k), together[k], equal_nan=True)

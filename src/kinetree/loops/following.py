@@ -25,7 +25,10 @@ SHORTEST = 2.0**-12
 """Steps shorter than this fraction of the way between two points of a path mean that there is no way forward."""
 
 POINTS_AT_ONCE, FEWEST_AT_ONCE, MOST_AT_ONCE = 5000, 20, 100_000
-"""Points of a path found from one configuration, initially and at least, and the most over all paths."""
+"""Points of a path found from one configuration, initially and at least, and the most over all paths.
+
+How many are found at once depends on the path alone, so it has the same bits in any batch.
+"""
 
 APART = (256, 16)
 """How far points are apart whose configurations are found before those between them."""
@@ -79,13 +82,16 @@ class PathProblem:
         at, nxt = np.zeros(paths, dtype=int), np.ones(paths, dtype=int)
         missed, share = np.full(paths, -1), np.ones(paths)
         nxt[~np.isfinite(starts).all(axis=-1)] = count
-        window = max(FEWEST_AT_ONCE, min(POINTS_AT_ONCE, MOST_AT_ONCE // max(paths, 1)))
+        window = np.full(paths, POINTS_AT_ONCE)
         while len(going := np.flatnonzero(nxt < count)):
-            several = self._several(found, at[going], nxt[going], going, min(window, count - int(nxt[going].min())))
+            several, widths = np.zeros(len(going), dtype=int), np.minimum(window[going], count - nxt[going])
+            for width in np.unique(widths):
+                alike = np.flatnonzero(widths == width)
+                for part in np.array_split(alike, -(-len(alike) * width // MOST_AT_ONCE)):
+                    some = going[part]
+                    several[part] = self._several(found, at[some], nxt[some], some, width)
             ends = nxt[going] + several
-            complete = bool((ends == np.minimum(nxt[going] + window, count)).all())
-            grown = 2 * window if complete else max(FEWEST_AT_ONCE, 2 * int(several.mean()))
-            window = min(grown, max(FEWEST_AT_ONCE, MOST_AT_ONCE // len(going)))
+            window[going] = np.where(several == widths, 2 * window[going], np.maximum(FEWEST_AT_ONCE, 2 * several))
             at[going], nxt[going] = np.where(several > 0, ends - 1, at[going]), ends
             stuck = going[(several == 0) & (ends < count)]
             if not len(stuck):
@@ -113,18 +119,30 @@ class PathProblem:
         before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
         way = self.way(before.reshape(-1, goals.shape[-1]), goals.reshape(-1, goals.shape[-1]))
         way = way.reshape(*goals.shape[:2], way.shape[-1])
-        near = np.einsum("...i,...i->...", way, way) <= FARTHEST**2
-        width = width if near.all() else int(_leading(near).max())
+        ahead = _leading(np.einsum("...i,...i->...", way, way) <= FARTHEST**2)
+        if (ahead != ahead[0]).any():
+            several = np.zeros(len(paths), dtype=int)
+            for own in np.unique(ahead[ahead > 0]):
+                part = ahead == own
+                several[part] = self._several(found, at[part], nxt[part], paths[part], own)
+            return several
+        if not ahead[0]:
+            return ahead
         here = found[paths, at]
-        guesses = self._guesses(here, goals[:, :width])
+        guesses, reach = self._guesses(here, goals[:, : ahead[0]])
         width = guesses.shape[1]
         if not width:
-            return np.zeros(len(paths), dtype=int)
-        shape, flat = guesses.shape, _flat(goals[:, :width])
-        q, done = self.close(_flat(guesses), flat)
-        last = np.concatenate([here[:, None], q.reshape(shape)[:, :-1]], axis=1)
-        followed = done & self.follows(_flat(last), q, _flat(way[:, :width]), flat)
-        several, q = _leading(near[:, :width] & followed.reshape(shape[:2])), q.reshape(shape)
+            return reach
+        near = np.arange(width) < reach[:, None]
+        pick = _flat if near.all() else lambda x: x[near]  # what a path does not reach is not searched for
+        flat = pick(goals[:, :width])
+        closed, done = self.close(pick(guesses), flat)
+        q = closed.reshape(guesses.shape) if pick is _flat else np.full(guesses.shape, np.nan)
+        q[near] = closed
+        last = np.concatenate([here[:, None], q[:, :-1]], axis=1)
+        followed = near.copy()
+        followed[near] = done & self.follows(pick(last), closed, pick(way[:, :width]), flat)
+        several = _leading(followed)
         if len(paths) == 1:
             found[paths[0], nxt[0] : nxt[0] + several[0]] = q[0, : several[0]]
         else:
@@ -132,12 +150,13 @@ class PathProblem:
             found[paths[row], nxt[row] + column] = q[row, column]
         return several
 
-    def _guesses(self, here: Array, goals: Array) -> Array:
-        """Return guesses (L, n, nq) for as many of the next goals (L, T, g) as seem to be within reach from here.
+    def _guesses(self, here: Array, goals: Array) -> tuple[Array, Array]:
+        """Return guesses (L, n, nq) for the next goals (L, T, g), and how many of each path seem to be within reach.
 
         A few far apart are closed first, then more between them: the guess for a point is the nearest one of those.
         """
         guesses = np.broadcast_to(here[:, None], (*goals.shape[:2], here.shape[-1]))
+        reach = np.full(len(here), goals.shape[1])
         for apart in APART:
             some = np.arange(apart // 2, guesses.shape[1], apart)
             if len(some) > 1:
@@ -147,9 +166,9 @@ class PathProblem:
                 led = q.reshape(begin.shape)
                 if not done.all():
                     led = np.where(done[..., None], led, begin)
-                width = int(np.append(some, guesses.shape[1])[_leading(done)].max())
-                guesses = np.repeat(led, apart, axis=1)[:, :width]
-        return guesses
+                reach = np.minimum(reach, np.append(some, guesses.shape[1])[_leading(done)])
+                guesses = np.repeat(led, apart, axis=1)[:, : reach.max()]
+        return guesses, reach
 
     def _in_steps(self, q: Array, paths: Array, at: Array, nxt: Array) -> tuple[Array, Array]:
         """Go to one point of each path in the longest steps that are safe; return where, and the fraction covered."""
