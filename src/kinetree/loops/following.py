@@ -133,15 +133,14 @@ class PathProblem:
         width = guesses.shape[1]
         if not width:
             return reach
-        near = np.arange(width) < reach[:, None]
-        pick = _flat if near.all() else lambda x: x[near]  # what a path does not reach is not searched for
+        shape, near = guesses.shape, np.arange(width) < reach[:, None] if reach.min() < width else None
+        pick = _flat if near is None else lambda x: x[near]  # what a path does not reach is not searched for
         flat = pick(goals[:, :width])
         closed, done = self.close(pick(guesses), flat)
-        q = closed.reshape(guesses.shape) if pick is _flat else np.full(guesses.shape, np.nan)
-        q[near] = closed
+        q = _spread(closed, near, shape, np.nan)
         last = np.concatenate([here[:, None], q[:, :-1]], axis=1)
-        followed = near.copy()
-        followed[near] = done & self.follows(pick(last), closed, pick(way[:, :width]), flat)
+        done = done & self.follows(pick(last), closed, pick(way[:, :width]), flat)
+        followed = _spread(done, near, shape[:2], False)
         several = _leading(followed)
         if len(paths) == 1:
             found[paths[0], nxt[0] : nxt[0] + several[0]] = q[0, : several[0]]
@@ -274,8 +273,19 @@ def _flat(x: Array) -> Array:
     return x.reshape(-1, x.shape[-1])
 
 
+def _spread(values: Array, where: Array | None, shape: tuple[int, ...], other: float) -> Array:
+    """Put values where they belong, and something else in all other places; they belong everywhere if None."""
+    if where is None:
+        return values.reshape(shape)
+    whole = np.full(shape, other, values.dtype)
+    whole[where] = values
+    return whole
+
+
 def _leading(good: Array) -> Array:
     """Return how many entries of each row precede the first that is not good."""
+    if good.all():
+        return np.full(len(good), good.shape[1])
     return np.asarray(np.where(good.all(axis=1), good.shape[1], good.argmin(axis=1)))
 
 
