@@ -1,5 +1,8 @@
 """``kinetree sweep``: a study's file with what varies in it."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -64,5 +67,7 @@ def test_rows_of_a_sweep_as_a_csv_table(tmp_path, monkeypatch):
     np.testing.assert_allclose(table["q0.upper_joint"], [0.1, 0.2, 0.3, 0.4], rtol=1e-15)
     found = kt.sweeps.SweepResult("kinetree-sweeps/study").arrays()
     assert np.array_equal(table["final.q.upper_joint"], found["final.q.upper_joint"])
+    again = invoke("sweep", "study.yaml", "--workers", "0", "--csv", "rows.csv", "--json")
+    assert json.loads(again.output)["folder"] == str(Path("kinetree-sweeps") / "study")
     (tmp_path / "many.yaml").write_text(study.replace("0.4, 4]", "0.4, 21]"))
     assert "deviation" in invoke("sweep", "many.yaml", "--workers", "0").output

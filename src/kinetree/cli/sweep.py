@@ -79,8 +79,8 @@ def sweep(
     chosen = found.best(best, rows, largest=largest) if best is not None else None
     summary = found.summary()
     if csv is not None:
-        with beside(csv) as place:
-            place.write_text(csv_text(found.arrays()), encoding="utf-8")
+        with beside(csv) as unfinished:
+            unfinished.write_text(csv_text(found.arrays()), encoding="utf-8")
     if as_json:
         listed = None if chosen is None else {name: x.tolist() for name, x in chosen.items()}
         print_json({**summary, "seconds": found.seconds, "folder": str(place), "best": listed})
