@@ -26,7 +26,7 @@ def design(
 ) -> None:  # fmt: skip
     """Search for dimensions of a mechanism that do what is wanted, within limits.
 
-    The part `design` of the file says which numbers may change (`free`), what is wanted (`wanted`) and within which
+    The section `design` of the file says which numbers may change (`free`), what is wanted (`wanted`) and within which
     limits (`subject_to`). The folder gets the new mechanism (`mechanism.yaml`), the report (`report.txt`), a table of
     what changed (`numbers.csv`) and a picture of before and after; with `pareto` also one of the front. Ctrl-C ends
     the search and keeps the best so far.
@@ -36,6 +36,8 @@ def design(
         kinetree design wiper.yaml
         kinetree design wiper.yaml -o found --starts 200 --seed 3
     """
+    from ..io.atomic_files import beside
+    from ..io.tables.writing import csv_text
     from ..studies.user_study import read_design_file
 
     task = read_design_file(file)
@@ -45,10 +47,12 @@ def design(
     place = output or Path("kinetree-designs") / file.stem
     place.mkdir(parents=True, exist_ok=True)
     found.save(place / "mechanism.yaml")
-    (place / "report.txt").write_text(f"{found}\n", encoding="utf-8")
-    lines = ["number,before,after,unit,low,high,at_bound"]
-    lines += [f"{x.name},{x.before!r},{x.after!r},{x.unit},{x.low!r},{x.high!r},{x.at}" for x in found.table]
-    (place / "numbers.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    heads = {"number": "name", "at_bound": "at"}
+    columns = ("number", "before", "after", "unit", "low", "high", "at_bound")
+    numbers = csv_text({key: [getattr(x, heads.get(key, key)) for x in found.table] for key in columns})
+    for name, text in (("report.txt", f"{found}\n"), ("numbers.csv", numbers)):
+        with beside(place / name) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
     found.plot(place / "before-and-after.svg")
     if found.front:
         found.plot_front(place / "front.svg")
