@@ -77,7 +77,7 @@ def add_formulas(files: Files, config: MkDocsConfig) -> None:
 
 def recording(file: Path) -> str:
     """What was recorded, in the viewer's page as it is now."""
-    from kinetree.view.page import page, unpacked
+    from kinetree_studio.view.page import page, unpacked
 
     return page(f"kinetree: {file.stem}", unpacked(file.read_text(encoding="utf-8")))
 

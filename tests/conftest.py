@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 # Most tests judge the algorithms themselves and make hundreds of small robots, for each of which
-# compiling would cost more than computing. What is compiled is compared with this in run/test_forms.py.
+# compiling would cost more than computing. What is compiled is compared with this in evaluation/test_forms.py.
 os.environ.setdefault("KINETREE_BACKEND", "reference")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # there is one process per core already
 os.environ.setdefault("OMP_NUM_THREADS", "1")

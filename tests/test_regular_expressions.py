@@ -12,8 +12,9 @@ import pytest
 import kinetree as kt
 import kinetree_gallery
 import kinetree_programs
+import kinetree_studio
 
-PACKAGES = (kt, kinetree_gallery, kinetree_programs)
+PACKAGES = (kt, kinetree_gallery, kinetree_programs, kinetree_studio)
 FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}
 USES = "match|fullmatch|search|sub|split|findall|finditer"
 LONG = 150_000

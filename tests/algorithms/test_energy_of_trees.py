@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.compare import assert_close, rate, times, transpose
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.run import compiler
+from kinetree.evaluation import compiler
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)

@@ -11,7 +11,7 @@ import kinetree as kt
 from helpers import loop_models as models
 from helpers.compare import assert_close
 from helpers.mechanisms import CLOSING, spatial
-from kinetree.algorithms import constraints, loop_clusters
+from kinetree.algorithms import loop_clusters, loop_constraints
 
 
 def four_bar():
@@ -92,7 +92,7 @@ def test_groups_are_the_clusters_and_every_other_body():
     assert sorted(placed) == list(range(len(robot.model.bodies)))
     for place, group in enumerate(order):  # carriers come first
         assert group.carrier == -1 or any(group.carrier in other.bodies for other in order[:place])
-    assert len(constraints.connected(robot.model)) == 2
+    assert len(loop_constraints.connected(robot.model)) == 2
 
 
 def test_a_pivot_that_vanishes_has_no_quality():
@@ -131,8 +131,8 @@ def test_what_is_unusual_is_still_looked_at_after_the_first_call():
 @pytest.mark.parametrize(("cells", "longest"), [(6, 300_000), (7, 2000)])
 def test_very_many_loops(monkeypatch, cells, longest):
     """Mechanisms with more bodies than a tree may have for straight-line code have it all the same, if not too long."""
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 5)
-    monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", longest)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", 5)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LONGEST_CODE", longest)
     robot = kt.gallery.four_bar_chain(cells).with_backend("compiled")
     q = kt.gallery.four_bar_chain_leaning(cells, np.full(1, 0.3))[0]
     v, tau = robot.velocities(q, [0.4]), np.linspace(-1, 1, robot.nv)

@@ -14,7 +14,7 @@ TREES = {
 }
 
 
-# machine code of every kind of joint is tested with all algorithms, in tests/run/test_forms.py
+# machine code of every kind of joint is tested with all algorithms, in tests/evaluation/test_forms.py
 WAYS = [(tree, "reference") for tree in TREES] + [(tree, "compiled") for tree in ("floating", "followers")]
 
 

@@ -46,7 +46,7 @@ def test_a_row_runs_as_reference_and_as_machine_code(own_row):
 
 
 def test_a_row_runs_in_loops_on_large_trees(own_row, monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 0)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", 0)
     robot = random_tree(np.random.default_rng(4), 5, ["revolute", "universal"])
     q, v, _ = random_state(robot, np.random.default_rng(0), 5)
     found, expected = (

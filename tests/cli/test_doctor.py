@@ -9,7 +9,7 @@ import pytest
 
 from helpers.cli import invoke
 from kinetree.cli import doctor
-from kinetree.run.machine_code import CodeCache, MachineCode, code_cache, machine_code
+from kinetree.evaluation.machine_code import CodeCache, MachineCode, code_cache, machine_code
 
 FOR_DEVELOPERS = {"docs", "test", "bench", "dev", "all"}
 

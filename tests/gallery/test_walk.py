@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.view import _gallery_motion
+from kinetree_studio.view.show import _gallery_motion
 
 
 @pytest.mark.parametrize("name", ["biped-planar", "biped-spatial", "biped-unified", "quadruped", "hexapod"])

@@ -176,7 +176,7 @@ def test_commands_show_them(tmp_path):
 
 
 def test_the_viewer_is_told_of_them():
-    from kinetree.view.page import unpacked
+    from kinetree_studio.view.page import unpacked
 
     with kt.view("four-bar", units="deg mm", port=0) as viewer:
         page = viewer.recording()

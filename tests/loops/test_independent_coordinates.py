@@ -88,7 +88,7 @@ def test_by_clusters_as_by_ranks(case, backend, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(CoordinateChoice, "at_once", lambda *given, **more: None)
         patched.setattr("kinetree.algorithms.loop_clusters.LEAST_QUALITY_OF_CLUSTERS", 2.0)
-        patched.setattr("kinetree.algorithms.constrained.LEAST_QUALITY", 2.0)
+        patched.setattr("kinetree.algorithms.constrained_dynamics.LEAST_QUALITY", 2.0)
         by_ranks = {name: ask(robot.with_backend("reference"), state) for name, ask in ASKED.items()}
     for name, expected in by_ranks.items():
         assert_close(found[name], expected, 1e-8)

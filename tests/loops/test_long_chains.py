@@ -125,8 +125,8 @@ def test_rows_of_zeros_come_last_among_pivots():
 
 @pytest.mark.parametrize("longest", [300_000, 50], ids=["compiled", "too long"])
 def test_large_mechanisms_are_closed_in_machine_code_or_say_that_they_are_not(longest, monkeypatch, recwarn):
-    monkeypatch.setattr("kinetree.run.law_kernels.LARGEST_UNROLLED", 4)
-    monkeypatch.setattr("kinetree.run.law_kernels.LONGEST_CODE", longest)
+    monkeypatch.setattr("kinetree.evaluation.law_kernels.LARGEST_UNROLLED", 4)
+    monkeypatch.setattr("kinetree.evaluation.law_kernels.LONGEST_CODE", longest)
     robot = kt.gallery.four_bar_chain(3).with_backend("compiled")
     guess = robot.assembled() + 0.02 * np.sin(np.arange(robot.nq))
     closed = robot.close(guess)

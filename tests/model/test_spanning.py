@@ -17,7 +17,7 @@ from helpers import loop_models
 from helpers.compare import assert_close
 from helpers.graphs import CLOSING, Graph, coordinates, pose_of
 from helpers.robots import KINDS, random_axis, random_mass, random_pose
-from kinetree.algorithms.constraints import constraint_matrix, drift, gaps
+from kinetree.algorithms.loop_constraints import constraint_matrix, drift, gaps
 from kinetree.errors import ModelError, UnknownNameError
 from kinetree.model.graph import GraphError
 from kinetree.model.joints import Distance, Fixed, Reversed, reverse

@@ -13,9 +13,9 @@ from kinetree import control as laws
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
+from kinetree.evaluation.law_kernels import LawProgram
 from kinetree.motion import trajectories
 from kinetree.motion import trajectories as tr
-from kinetree.run.law_kernels import LawProgram
 from kinetree.spatial.taylor import Jet
 
 Q0, Q1 = np.array([0.3, -1.0, 2.0]), np.array([-0.7, 1.5, 2.5])

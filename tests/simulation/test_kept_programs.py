@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.evaluation import law_kernels
 from kinetree.robot.kept_programs import MOST_SET_UPS, kept_place
-from kinetree.run import law_kernels
 
 GOAL = kt.trajectories.Constant(np.full(6, 0.2))
 

@@ -276,7 +276,7 @@ def test_a_mechanism_stepped_in_machine_code_has_the_order_and_agrees_with_the_r
     assert compiled.energy.total[-1] == pytest.approx(written.energy.total[-1], abs=1e-6)
     # where the choice of constraints is held to be bad, the general method steps in and says the same
     monkeypatch.setattr("kinetree.algorithms.loop_clusters.LEAST_QUALITY_OF_CLUSTERS", 2.0)
-    monkeypatch.setattr("kinetree.algorithms.constrained.LEAST_QUALITY", 2.0)
+    monkeypatch.setattr("kinetree.algorithms.constrained_dynamics.LEAST_QUALITY", 2.0)
     kept_place.cache_clear()  # laws are traced anew
     general = kt.simulate(robot, q0, **options)
     kept_place.cache_clear()

@@ -8,21 +8,21 @@ from typing import Any
 
 from ..model.tree import Model
 from ..spatial import Force, Scalar
-from . import closed_derivatives, constrained, constraints, independent_motion, multi_handle, newton_euler
+from . import closed_derivatives, constrained_dynamics, independent_motion, loop_constraints, multi_handle, newton_euler
 from .loop_clusters import Pivots
 
 
 def residuals(tree: Model, q: Any, v: Any, a: Any) -> list[Scalar]:
     """Return the sums of squared residuals of the constraints on positions, velocities and accelerations."""
-    k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
-    return list(constrained.residuals(tree, q, v, a, k, drift))
+    k, drift = loop_constraints.constraint_matrix(tree, q), loop_constraints.drift(tree, q, v)
+    return list(constrained_dynamics.residuals(tree, q, v, a, k, drift))
 
 
 def inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
     """Return forces, multipliers, quality and the residuals of the constraints."""
-    forces, multipliers, quality, left = constrained.inverse_dynamics(
+    forces, multipliers, quality, left = constrained_dynamics.inverse_dynamics(
         tree, q, v, a, tree.gravity, loads, rows, dependent
     )
     return [*forces, *multipliers, quality, *left]
@@ -32,11 +32,11 @@ def forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilization: tuple[float, float]
 ) -> list[Scalar]:
     """Return accelerations, multipliers, quality and the residuals of the constraints."""
-    found = constrained.forward_dynamics(
+    found = constrained_dynamics.forward_dynamics(
         tree, q, v, tau, tree.gravity, loads, rows, stabilization=stabilization
     )  # fmt: skip
-    k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
-    left = constrained.residuals(tree, q, v, None, k, drift)
+    k, drift = loop_constraints.constraint_matrix(tree, q), loop_constraints.drift(tree, q, v)
+    left = constrained_dynamics.residuals(tree, q, v, None, k, drift)
     return [*found.a, *found.multipliers, found.quality, *left]
 
 
@@ -64,7 +64,7 @@ def inverse_dynamics_by_clusters(
     """Return forces on the independent freedoms, quality and residuals, cluster by cluster of coupled loops."""
     motion = independent_motion.embed(tree, q, v, pivots)
     forces = independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, motion, friction)
-    return [*forces, motion.worth(tree), *constrained.residuals(tree, q, v, a, motion.k, motion.drift)]
+    return [*forces, motion.worth(tree), *constrained_dynamics.residuals(tree, q, v, a, motion.k, motion.drift)]
 
 
 def velocities(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
@@ -83,7 +83,7 @@ def _at_rest(tree: Model, q: Any, pivots: Pivots, compute: Callable[..., Sequenc
     """Return a function of the motions that loops allow at a configuration, with quality and residuals."""
     still = [0.0] * tree.nv
     motion = independent_motion.embed(tree, q, still, pivots)
-    left = constrained.residuals(tree, q, still, None, motion.k, motion.drift)
+    left = constrained_dynamics.residuals(tree, q, still, None, motion.k, motion.drift)
     return [*compute(motion), motion.worth(tree), *left]
 
 
@@ -111,7 +111,12 @@ def loop_forces(tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None
     motion = independent_motion.embed(tree, q, v, pivots)
     multipliers, *several = independent_motion.loop_forces(tree, q, v, a, tau, tree.gravity, loads, motion)
     forces = [x for some in several for force in some for x in force]
-    return [*multipliers, *forces, motion.worth(tree), *constrained.residuals(tree, q, v, a, motion.k, motion.drift)]
+    return [
+        *multipliers,
+        *forces,
+        motion.worth(tree),
+        *constrained_dynamics.residuals(tree, q, v, a, motion.k, motion.drift),
+    ]
 
 
 def hybrid_dynamics(
@@ -120,7 +125,7 @@ def hybrid_dynamics(
     """Return accelerations, forces, quality and residuals where some freedoms have given motions."""
     motion = independent_motion.embed(tree, q, v, pivots)
     a, tau = independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
-    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    left = constrained_dynamics.residuals(tree, q, v, None, motion.k, motion.drift)
     return [*a, *tau, motion.quality, *left]
 
 
@@ -135,7 +140,7 @@ def forward_dynamics_by_independent(
     a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
     force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     multipliers = motion.multipliers([f - t for f, t in zip(force, tau, strict=True)])
-    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    left = constrained_dynamics.residuals(tree, q, v, None, motion.k, motion.drift)
     return [*a, *(multipliers[r] for r in rows), motion.quality, *left]
 
 

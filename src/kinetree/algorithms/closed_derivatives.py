@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
 from ..spatial.dual import Dual
-from . import constrained, constraints, derivatives, independent_motion, joint_friction, newton_euler
-from .constrained import inner
+from . import constrained_dynamics, derivatives, independent_motion, joint_friction, loop_constraints, newton_euler
+from .constrained_dynamics import inner
 from .independent_motion import Embedding, embed, product, reduced
 from .loop_clusters import Pivots
 from .passes import Scalars, moving_along, present
@@ -79,7 +79,7 @@ def _sum(a: Scalar, b: Scalar) -> Scalar:
 def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
     """Return how constraints change with each coordinate, for the loops and couplings that contain it."""
     touched: dict[int, set[int]] = {}
-    for i, j in constraints.pattern(tree):
+    for i, j in loop_constraints.pattern(tree):
         touched.setdefault(j, set()).add(i)
     ends = list(accumulate(loop.count for loop in tree.loops))
     owners = [n for n, loop in enumerate(tree.loops) for _ in range(loop.count)]
@@ -94,7 +94,7 @@ def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
         rows = [i for n in loops for i in range(ends[n] - tree.loops[n].count, ends[n])]
         rows += [len(owners) + n for n in couplings]
         moved = moving_along(tree, q, j)
-        k, bias = constraints.constraint_matrix(part, moved), constraints.drift(part, moved, rates)
+        k, bias = loop_constraints.constraint_matrix(part, moved), loop_constraints.drift(part, moved, rates)
         matrix[j], drift[j] = [nothing] * tree.n_constraints, [0.0] * tree.n_constraints
         for i, row, b in zip(rows, k, bias, strict=True):
             matrix[j][i], drift[j][i] = [_rate(x) for x in row], _rate(b)
@@ -180,7 +180,7 @@ class EquationSlopes(NamedTuple):
     basis: Matrix
     """G, by rows."""
     quality: Scalar
-    left: constrained.Residuals
+    left: constrained_dynamics.Residuals
 
 
 def force_slopes(
@@ -205,14 +205,14 @@ def force_slopes(
     forced = [motion.along(here.force_along(dq, dv, da)) for (dq, dv), da in zip(along, accelerated, strict=True)]
     faster = [here.acceleration_along(None, dv) for dv in columns]
     pushed = [motion.along(here.force_along(None, dv, da)) for dv, da in zip(columns, faster, strict=True)]
-    left = constrained.residuals(tree, q, v, a if tau is None else None, motion.k, motion.drift)
+    left = constrained_dynamics.residuals(tree, q, v, a if tau is None else None, motion.k, motion.drift)
     mass = reduced(here.mass, columns)
     return EquationSlopes(forced, pushed, mass, accelerated, faster, motion.basis, motion.quality, left)
 
 
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
-) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
+) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained_dynamics.Residuals]:
     """Return the derivatives of all accelerations with respect to independent positions and velocities, by columns.
 
     They are followed by the derivatives of the independent accelerations with respect to all forces, by columns, and G,
@@ -235,7 +235,7 @@ def forward_dynamics_derivatives(
 
 def inverse_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
-) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
+) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained_dynamics.Residuals]:
     """Return derivatives of forces on independent freedoms with respect to their positions, rates and accelerations.
 
     All are given by columns. The forces are the motors' forces if the motors act on the independent freedoms; otherwise

@@ -2,7 +2,7 @@
 
     gap = y - p(x),    K v = y' - p'(x) x' = 0,    K a + drift = 0,    drift = -p''(x) x'^2
 
-Each coupling has one row; the rows come after those of the loops (:mod:`.constraints`).
+Each coupling has one row; the rows come after those of the loops (:mod:`.loop_constraints`).
 """
 
 from __future__ import annotations

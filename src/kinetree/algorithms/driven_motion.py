@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Vec3, arctan2, cos, sin, sqrt
-from . import constrained, constraints, kinematics, newton_euler, tendons
+from . import constrained_dynamics, kinematics, loop_constraints, newton_euler, tendons
 from .passes import Scalars
 
 
@@ -39,8 +39,10 @@ def settled(tree: Model, choice: DriveChoice, q: Scalars, position: Scalars) -> 
     q = list(q)
     for i, x in zip(choice.entries, position, strict=True):
         q[i] = x
-    k, still = constraints.constraint_matrix(tree, q), [0.0] * len(position)
-    move, _ = constrained.allowed(k, still, constraints.gaps(tree, q), choice.rows, choice.dependent, choice.size)
+    k, still = loop_constraints.constraint_matrix(tree, q), [0.0] * len(position)
+    move, _ = constrained_dynamics.allowed(
+        k, still, loop_constraints.gaps(tree, q), choice.rows, choice.dependent, choice.size
+    )
     return kinematics.integrate(tree, q, move)
 
 
@@ -59,11 +61,11 @@ class DrivenState:
 
     def __init__(self, tree: Model, choice: DriveChoice, q: Scalars, rate: Scalars, second: Scalars) -> None:
         self.tree, self.choice, self.q = tree, choice, q
-        k = constraints.constraint_matrix(tree, q, self.posed if tree.loops else None)
+        k = loop_constraints.constraint_matrix(tree, q, self.posed if tree.loops else None)
         how = choice.rows, choice.dependent, choice.size
-        self.v, _ = constrained.allowed(k, rate, [0.0] * len(k), *how)
-        self.a, _ = constrained.allowed(k, second, constraints.drift(tree, q, self.v), *how)
-        self.tau, self._of_rows, self.quality, self.left = constrained.inverse_dynamics(
+        self.v, _ = constrained_dynamics.allowed(k, rate, [0.0] * len(k), *how)
+        self.a, _ = constrained_dynamics.allowed(k, second, loop_constraints.drift(tree, q, self.v), *how)
+        self.tau, self._of_rows, self.quality, self.left = constrained_dynamics.inverse_dynamics(
             tree, q, self.v, self.a, tree.gravity, [None] * len(tree.bodies), choice.rows, choice.dependent
         )
 
@@ -73,7 +75,7 @@ class DrivenState:
         tree, whole = self.tree, range(self.tree.nv)
         passive = [k for joint in tree.joints if not joint.actuated for k in whole[joint.v_slice]]
         given = tree, self.q, self.v, self.a, tree.gravity, [None] * len(tree.bodies)
-        return constrained.inverse_dynamics(*given, self.choice.rows, passive)[0]
+        return constrained_dynamics.inverse_dynamics(*given, self.choice.rows, passive)[0]
 
     @cached_property
     def posed(self) -> list[kinematics.Posed]:
@@ -83,14 +85,14 @@ class DrivenState:
     @cached_property
     def loop_wrenches(self) -> list[Force]:
         """The wrenches of loop joints on their successors, in their moving frames; the smallest if they share loads."""
-        k = constraints.constraint_matrix(self.tree, self.q, self.posed)
-        multipliers = constrained.shared(k, self.choice.rows, self._of_rows)
-        return constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
+        k = loop_constraints.constraint_matrix(self.tree, self.q, self.posed)
+        multipliers = constrained_dynamics.shared(k, self.choice.rows, self._of_rows)
+        return loop_constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
 
     @cached_property
     def joint_wrenches(self) -> Sequence[Force]:
         """The wrenches that joints of the tree transmit to their bodies, in body axes at the bodies' origins."""
-        loads = constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.posed)
+        loads = loop_constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.posed)
         pulled = tendons.with_lines(self.tree, self.q, loads)
         return newton_euler.inverse_dynamics(self.tree, self.q, self.v, self.a, self.tree.gravity, pulled)[1]
 

@@ -16,8 +16,17 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
-from . import composite_body, constrained, constraints, joint_friction, loop_clusters, newton_euler, springs, tendons
-from .constrained import inner
+from . import (
+    composite_body,
+    constrained_dynamics,
+    joint_friction,
+    loop_clusters,
+    loop_constraints,
+    newton_euler,
+    springs,
+    tendons,
+)
+from .constrained_dynamics import inner
 from .kinematics import poses
 from .loop_clusters import ClusterJoint, Pivots, follow, groups
 from .newton_euler import base_at_rest, move
@@ -31,7 +40,9 @@ MOST_TOGETHER = 16
 
 def least_quality_of_rates(pivots: Pivots) -> float:
     """Return the quality below which :func:`allowed` is not to be trusted."""
-    return constrained.LEAST_QUALITY if len(pivots) <= MOST_TOGETHER else loop_clusters.LEAST_QUALITY_OF_CLUSTERS
+    return (
+        constrained_dynamics.LEAST_QUALITY if len(pivots) <= MOST_TOGETHER else loop_clusters.LEAST_QUALITY_OF_CLUSTERS
+    )
 
 
 def independent_freedoms(tree: Model, pivots: Pivots) -> list[int]:
@@ -51,7 +62,7 @@ class LoopsTogether(NamedTuple):
 def clusters(tree: Model, pivots: Pivots) -> list[LoopsTogether]:
     """Return the clusters of loops of a mechanism."""
     found = []
-    for rows, columns in constraints.connected(tree):
+    for rows, columns in loop_constraints.connected(tree):
         own = [(i, j) for i, j in pivots if i in rows]
         dependent = {j for _, j in own}
         found.append(LoopsTogether(rows, own, [j for j in columns if j not in dependent]))
@@ -207,8 +218,8 @@ class Embedding(NamedTuple):
 def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
     """Return the motions that loops allow."""
     posed = poses(tree, q)
-    k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
-    size, parts = constraints.usual_size(tree), clusters(tree, pivots)
+    k, drift = loop_constraints.constraint_matrix(tree, q, posed), loop_constraints.drift(tree, q, v, posed)
+    size, parts = loop_constraints.usual_size(tree), clusters(tree, pivots)
     quality: Scalar = 1.0
     shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar]()
     for part in parts:
@@ -228,7 +239,7 @@ def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
 
 def allowed(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, pivots: Pivots
-) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
+) -> tuple[list[Scalar], Scalar, constrained_dynamics.Residuals]:
     """Return all velocities from the independent ones or, if ``a`` is given, all accelerations from independent ones.
 
     Other entries of the last argument are ignored.  Also return how well the pivots work, and how consistent the state
@@ -241,21 +252,21 @@ def allowed(
         k, drift, quality = motion.k, motion.drift, motion.worth(tree)
         found = motion.acceleration([given[j] for j in free])
     else:
-        k = constraints.constraint_matrix(tree, q)
-        drift = [0.0] * len(k) if a is None else constraints.drift(tree, q, v)
+        k = loop_constraints.constraint_matrix(tree, q)
+        drift = [0.0] * len(k) if a is None else loop_constraints.drift(tree, q, v)
         rows, dependent = [i for i, _ in pivots], [j for _, j in pivots]
-        size = constraints.usual_size(tree)
-        found, quality = constrained.allowed(k, [given[j] for j in free], drift, rows, dependent, size)
-    return found, quality, constrained.residuals(tree, q, still, None, k, drift)
+        size = loop_constraints.usual_size(tree)
+        found, quality = constrained_dynamics.allowed(k, [given[j] for j in free], drift, rows, dependent, size)
+    return found, quality, constrained_dynamics.residuals(tree, q, still, None, k, drift)
 
 
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots
-) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
+) -> tuple[list[Scalar], Scalar, constrained_dynamics.Residuals]:
     """Return accelerations, how well the choice of pivots works here, and how consistent the state is."""
     motion = embed(tree, q, v, pivots)
     a = accelerations(tree, q, v, tau, gravity, loads, motion)
-    return a, motion.worth(tree), constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    return a, motion.worth(tree), constrained_dynamics.residuals(tree, q, v, None, motion.k, motion.drift)
 
 
 def accelerations(
@@ -343,11 +354,11 @@ def loop_forces(
 ) -> LoopForces:
     """Return the forces of loops and joints during a motion under joint forces ``tau`` without friction."""
     posed, carried = poses(tree, q), multipliers(tree, q, v, a, tau, gravity, loads, motion)
-    own = constraints.loop_wrenches(tree, q, carried, posed)
-    pushed = constraints.loads_on_bodies(tree, q, own, posed)
+    own = loop_constraints.loop_wrenches(tree, q, carried, posed)
+    pushed = loop_constraints.loads_on_bodies(tree, q, own, posed)
     acting = [add(x, y) for x, y in zip(loads or nothing(tree), pushed, strict=True)]
     _, joints = newton_euler.inverse_dynamics(tree, q, v, a, gravity, tendons.with_lines(tree, q, acting))
-    return LoopForces(carried, own, constraints.in_world_axes(tree, own, posed), joints)
+    return LoopForces(carried, own, loop_constraints.in_world_axes(tree, own, posed), joints)
 
 
 # ---------------------------------------------------------------- inertia

@@ -33,7 +33,7 @@ from ..spatial import (
     ldl_inverse,
     where,
 )
-from . import constrained, constraints
+from . import constrained_dynamics, loop_constraints
 from .articulated_body import times
 from .newton_euler import base_at_rest, inertia_force, move
 from .passes import Scalars, add, nothing, outward, positions, present
@@ -61,7 +61,9 @@ class ClusterJoint(NamedTuple):
 def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
     """Return the groups of bodies of a mechanism, with independent freedoms or not, carriers first."""
     body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
-    together = _hanging_together(tree, [{body_of[j] for j in columns} for _, columns in constraints.connected(tree)])
+    together = _hanging_together(
+        tree, [{body_of[j] for j in columns} for _, columns in loop_constraints.connected(tree)]
+    )
     inside, independent, found = {i for bodies in together for i in bodies}, set(free), []
     for bodies in sorted([*together, *([i] for i in range(len(tree.links)) if i not in inside)]):
         freedoms = [j for i in bodies for j in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)]
@@ -107,7 +109,7 @@ def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) ->
     for n, (i, j) in enumerate(pivots):
         pivot = work[i].get(j, 0.0)  # at a dead point, the reference divides by this zero and reports it
         below = [m for m, _ in pivots[n + 1 :] if j in work[m]]
-        whole = constrained.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
+        whole = constrained_dynamics.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
         whole = where(whole > size * size, whole, size * size)
         for m in below:
             whole = whole + work[m][j] * work[m][j]
@@ -258,7 +260,7 @@ def accelerations(
             link, m = tree.links[i], moving[i]
             motion = m.transform.motion_to_child(mu[link.parent])
             for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
-                acceleration[j] = constrained.inner(gone.basis[j], y)
+                acceleration[j] = constrained_dynamics.inner(gone.basis[j], y)
                 if present(gone.particular[j]):
                     acceleration[j] = acceleration[j] + gone.particular[j]
                 motion = motion + s * acceleration[j]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.tree import Model
-from . import closed_algorithms, constraints, independent_motion
+from . import closed_algorithms, independent_motion, loop_constraints
 from .algorithm import DEPENDENT, FRICTION, KNOWN_FREEDOMS, PIVOTS, ROWS, STABILIZATION, Algorithm, Options, Shape
 
 _Q, _QV, _QVA, _QVT = ("q",), ("q", "v"), ("q", "v", "a"), ("q", "v", "tau")
@@ -38,22 +38,23 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
     a.name: a
     for a in (
         Algorithm(
-            "loop_gaps", _Q, constraints.gaps, _per_constraint,
+            "loop_gaps", _Q, loop_constraints.gaps, _per_constraint,
             "How far each loop constraint is from being met.",
             parts=("gaps",), of_places=True, direct=True,
         ),
         Algorithm(
-            "loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
+            "loop_jacobian", _Q, loop_constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
             "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
             parts=("rows",), of_places=True,
         ),
         Algorithm(
-            "loop_jacobian_entries", _Q, constraints.constraint_entries, lambda t, o: (len(constraints.pattern(t)),),
+            "loop_jacobian_entries", _Q, loop_constraints.constraint_entries,
+            lambda t, o: (len(loop_constraints.pattern(t)),),
             "The entries of K, with which velocities obey K v = 0, that are not always zero.",
             parts=("entries",), of_places=True, is_method=False, direct=True,
         ),
         Algorithm(
-            "loop_drift", _QV, constraints.drift, _per_constraint,
+            "loop_drift", _QV, loop_constraints.drift, _per_constraint,
             "dK/dt v, with which accelerations obey K a + drift = 0.",
             parts=("drift",), direct=True,
         ),

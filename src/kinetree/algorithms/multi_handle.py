@@ -21,9 +21,9 @@ from typing import Any
 from ..errors import SingularError
 from ..model.tree import BASE, Model
 from ..spatial import Force, Motion, Scalar, Transform, combine, ldl, ldl_solve
-from . import constraints
+from . import loop_constraints
 from .articulated_body import articulated_inertias, forward_dynamics
-from .constrained import Residuals, inner, least_share
+from .constrained_dynamics import Residuals, inner, least_share
 from .jacobian import express
 from .kinematics import Posed, of_frame, poses
 from .passes import Scalars, add, part, present
@@ -123,8 +123,8 @@ def closed_forward_dynamics(
     posed = poses(tree, q)
     inertias = CrossInertias(tree, posed)
     free = forward_dynamics(tree, q, v, tau, gravity, loads)
-    motions = constraints.loop_motions(tree, q, v, posed, free)
-    opening = constraints.opening(tree, motions)
+    motions = loop_constraints.loop_motions(tree, q, v, posed, free)
+    opening = loop_constraints.opening(tree, motions)
     speeds = [m.twist.dot(c.force) for m in motions for c in m.closing.constraints]
     gaps = [c.gap for m in motions for c in m.closing.constraints]
     alpha, beta = stabilization
@@ -139,13 +139,13 @@ def closed_forward_dynamics(
     factors = ldl(whole)
     multipliers = ldl_solve(factors, target)
     quality = least_share([row[i] for i, row in enumerate(whole)], factors[1])
-    most = [_most(inertias, one, constraints.usual_size(tree)) for one in chosen]
+    most = [_most(inertias, one, loop_constraints.usual_size(tree)) for one in chosen]
     quality = quality * least_share(most, [row[i] for i, row in enumerate(whole)])
 
     every: list[Scalar] = [0.0] * len(ends)
     for r, multiplier in zip(rows, multipliers, strict=True):
         every[r] = multiplier
-    pushed = constraints.loads_on_bodies(tree, q, constraints.loop_wrenches(tree, q, every, posed), posed)
+    pushed = loop_constraints.loads_on_bodies(tree, q, loop_constraints.loop_wrenches(tree, q, every, posed), posed)
     given = loads or [None] * len(tree.links)
     a = forward_dynamics(tree, q, v, tau, gravity, [add(x, y) for x, y in zip(given, pushed, strict=True)])
     return a, multipliers, quality, Residuals(inner(gaps, gaps), inner(speeds, speeds), 0.0)
@@ -154,7 +154,7 @@ def closed_forward_dynamics(
 End = tuple[int, Force]
 
 
-def _ends(tree: Model, closings: Sequence[constraints.Closing]) -> list[list[End]]:
+def _ends(tree: Model, closings: Sequence[loop_constraints.Closing]) -> list[list[End]]:
     """Return, for every constraint, the bodies it joins and its unit force on each, in the body's own frame."""
     found: list[list[End]] = []
     for loop, closing in zip(tree.loops, closings, strict=True):

@@ -22,8 +22,8 @@ from ..model.tree import Model
 from ..spatial import Matrix3, Scalar, Transform, ldl, ldl_solve, sqrt, where
 from ..spatial.exponential import quaternion_log
 from ..spatial.rotation import quaternion_of
-from . import constraints, kinematics
-from .constrained import RedundantRows, ShortestWay, inner, least_share
+from . import kinematics, loop_constraints
+from .constrained_dynamics import RedundantRows, ShortestWay, inner, least_share
 from .jacobian import express, frame_columns
 from .passes import Scalars
 
@@ -171,7 +171,7 @@ class Judged(NamedTuple):
 def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: Scalars = ()) -> Judged:
     """Return how far loops are open and frames are from their goals at a guess, and the step that corrects this."""
     matrix, poses = _matrix(tree, task, q)
-    of_loops, of_goals, parts, used = constraints.gaps(tree, q), [], [], 0
+    of_loops, of_goals, parts, used = loop_constraints.gaps(tree, q), [], [], 0
     for goal, pose in zip(task.goals, poses, strict=True):
         off = goal.off(pose, numbers[used : used + goal.size])
         used += goal.size
@@ -206,7 +206,7 @@ def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
 def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], list[Transform]]:
     """Return K with the rows of the goals below it, and the poses of the frames that have goals."""
     posed = kinematics.poses(tree, q)
-    matrix, poses = constraints.constraint_matrix(tree, q, posed), []
+    matrix, poses = loop_constraints.constraint_matrix(tree, q, posed), []
     for goal in task.goals:
         columns, pose = frame_columns(tree, q, goal.frame, posed)
         rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]
@@ -381,7 +381,7 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
     for j, x in zip(held, rates, strict=False):
         v[j] = x
     matrix, _ = _matrix(tree, task, q)
-    gaps = [*constraints.gaps(tree, q), *(-rate for rate in rates[len(held) :])]
+    gaps = [*loop_constraints.gaps(tree, q), *(-rate for rate in rates[len(held) :])]
     slips = [inner(row, v) + gap for row, gap in zip(matrix, gaps, strict=True)]
     k = _movable(task, matrix)
     move, _ = _move(task, k, [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks])

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, where
-from . import constrained, constraints, independent_motion, kinematics, loop_clusters, newton_euler
-from .constrained import LEAST_QUALITY, UNDRIVEN, EnergyWay, ShortestWay, Targets, inner
+from . import constrained_dynamics, independent_motion, kinematics, loop_clusters, loop_constraints, newton_euler
+from .constrained_dynamics import LEAST_QUALITY, UNDRIVEN, EnergyWay, ShortestWay, Targets, inner
 from .passes import Scalars
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -51,13 +51,13 @@ def project(
     :meth:`kinetree.Mechanism.project` uses this function. If ``pivots`` are given, velocities are found cluster by
     cluster.
     """
-    way = ShortestWay(constrained.matrix(tree, q, rows, targets))
-    quality = way.quality(constraints.usual_size(tree) ** 2) / LEAST_QUALITY
+    way = ShortestWay(constrained_dynamics.matrix(tree, q, rows, targets))
+    quality = way.quality(loop_constraints.usual_size(tree) ** 2) / LEAST_QUALITY
     nearer, left, _ = _nearer(tree, q, rows, targets, way, rounds)
     if pivots:
         slower, own = _slower_by_clusters(tree, nearer, v, pivots)
     else:
-        back = EnergyWay(tree, nearer, constrained.matrix(tree, nearer, rows, targets))
+        back = EnergyWay(tree, nearer, constrained_dynamics.matrix(tree, nearer, rows, targets))
         slower = _slower(back, back.k, v, rows, targets, ROUNDS)
         own = back.quality() / LEAST_QUALITY
     return Projected(nearer, slower, left, where(own < quality, own, quality))
@@ -71,7 +71,7 @@ def close(
     Corrections of velocities are also the shortest, computed with the factors of the configurations. Long steps of low
     order leave larger gaps and take more ``rounds``.
     """
-    way = ShortestWay(constrained.matrix(tree, q, rows))
+    way = ShortestWay(constrained_dynamics.matrix(tree, q, rows))
     nearer, left, k = _nearer(tree, q, rows, UNDRIVEN, way, rounds)
     return nearer, _slower(way, k, v, rows, UNDRIVEN, rounds), left
 
@@ -82,8 +82,8 @@ def _nearer(
     """Return a closed configuration, the square of the gap before the last step, and K there."""
     nearer, off, k = list(q), list[Scalar](), way.k
     for _ in range(rounds):
-        k = constrained.matrix(tree, nearer, rows, targets)
-        off = constrained.gaps(tree, nearer, rows, targets)
+        k = constrained_dynamics.matrix(tree, nearer, rows, targets)
+        off = constrained_dynamics.gaps(tree, nearer, rows, targets)
         nearer = kinematics.integrate(tree, nearer, way.back(off))
     return nearer, inner(off, off), k
 
@@ -94,7 +94,7 @@ def _slower(
     """Return the velocity without the part that ``k`` does not allow, corrected along the rows of ``way``."""
     slower = list(v)
     for _ in range(rounds):
-        back = way.back(constrained.slips(k, slower, rows, targets))
+        back = way.back(constrained_dynamics.slips(k, slower, rows, targets))
         slower = [a + b for a, b in zip(slower, back, strict=True)]
     return slower
 

@@ -2,8 +2,8 @@
 
 A :class:`TreeWalk` has three forms. :class:`Unrolled` goes from body to body immediately. :class:`OnDemand` also goes
 from body to body, but computes a body's quantities only when they are needed. A large tree has its own walk
-(:mod:`kinetree.run.large_trees.tree`), in which each step is traced once per kind of body and run in a loop, and the
-results of the steps stay inside that loop.
+(:mod:`kinetree.evaluation.large_trees.tree`), in which each step is traced once per kind of body and run in a loop, and
+the results of the steps stay inside that loop.
 """
 
 from __future__ import annotations

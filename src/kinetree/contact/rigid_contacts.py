@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike
 from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
 from ..errors import ModelError, NoSolutionError, OptionError, ShapeError, StateError, UnknownNameError
+from ..evaluation.law_kernels import LawProgram, can_compile
 from ..model.tree import BASE, Model
 from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot, require_robot
-from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import Array, as_array
 from ..spatial.dual import Dual

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..algorithms import hybrid, newton_euler
 from ..errors import OptionError, ShapeError
+from ..evaluation.failure import Fault
+from ..evaluation.law_kernels import constant, is_traced
 from ..model.tree import Joint, Model
 from ..motion.trajectory_interface import Trajectory
 from ..robot.robot import Robot
-from ..run.failure import Fault
-from ..run.law_kernels import constant, is_traced
 from ..spatial import Force, Scalar
 from ..spatial.numbers import shown
 

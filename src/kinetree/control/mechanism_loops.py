@@ -22,9 +22,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constrained, constraints, kinematics, newton_euler
-from ..algorithms.constrained import LEAST_QUALITY, EnergyWay, Targets, inner
-from ..algorithms.constraints import UNCLOSED
+from ..algorithms import constrained_dynamics, kinematics, loop_constraints, newton_euler
+from ..algorithms.constrained_dynamics import LEAST_QUALITY, EnergyWay, Targets, inner
+from ..algorithms.loop_constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
 from ..loops.coordinates import Coordinates, preferred
@@ -66,7 +66,7 @@ def loops_of(tree: Model) -> Coordinates:
 
 def refuse_open(robot: Robot, q: ArrayLike, tolerance: float | None) -> None:
     """Raise an error if loops are open; forces would be those of another mechanism."""
-    robot.check_closed(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
+    robot.check_closed(q, OPEN * loop_constraints.usual_size(robot.model) if tolerance is None else tolerance)
 
 
 # ---------------------------------------------------------------- which joints
@@ -188,7 +188,7 @@ def forces_for(
     own = _freedoms(joints)
     if len(own) < loops.freedoms:
         return _giving_way(tree, loops, q, v, joints, a, loads)
-    drift = constraints.drift(tree, q, v)
+    drift = loop_constraints.drift(tree, q, v)
     whole, quality = _following(tree, _matrix(tree, loops, q), own, a, [-drift[r] for r in loops.rows])
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, trusted(whole, quality), tree.gravity, loads)
     return left_to_motors(tree, loops, q, tau, "a law through inverse dynamics")
@@ -242,7 +242,7 @@ def _giving_way(
     places = [(j.q_slice.start + i, j.v_slice.start + i) for j in driven for i in range(j.nv)]
     still = [0.0] * len(places)
     asked = Targets(tuple(places), (), still, still, a)
-    found = constrained.forward_dynamics(tree, q, v, [0.0] * tree.nv, tree.gravity, loads, loops.rows, asked)
+    found = constrained_dynamics.forward_dynamics(tree, q, v, [0.0] * tree.nv, tree.gravity, loads, loops.rows, asked)
     return spread(tree, driven, trusted(found.driving, found.quality))
 
 
@@ -265,7 +265,7 @@ class Yielding:
 
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the least accelerations, in energy, that keep the loops closed at these velocities."""
-        drift = constraints.drift(self.tree, q, v)
+        drift = loop_constraints.drift(self.tree, q, v)
         return self.held([0.0] * self.tree.nv, [-drift[r] for r in self.loops.rows])
 
 
@@ -284,7 +284,7 @@ def completed(
     left: Scalar = 0.0
     for share in SHARES + (1.0,) * ROUNDS:
         way = [x for j, p in zip(joints, desired.per_joint, strict=True) for x in j.kind.difference(goal[j.q_slice], p)]
-        gaps = constraints.gaps(tree, goal)
+        gaps = loop_constraints.gaps(tree, goal)
         off = [gaps[r] for r in loops.rows]
         left = inner(off, off)
         step, _ = _following(tree, _matrix(tree, loops, goal), own, [share * x for x in way], [-x for x in off])
@@ -295,7 +295,7 @@ def completed(
     goal = [where(left > UNCLOSED * UNCLOSED, math.nan, x) for x in goal]
     k = _matrix(tree, loops, goal)
     v, _ = _following(tree, k, own, desired.velocity, [0.0] * len(k))
-    drift = constraints.drift(tree, goal, v)
+    drift = loop_constraints.drift(tree, goal, v)
     a, quality = _following(tree, k, own, desired.acceleration, [-drift[r] for r in loops.rows])
     return goal, v, trusted(a, quality)
 
@@ -314,12 +314,12 @@ def _following(
 
 
 def _matrix(tree: Model, loops: Coordinates, q: Scalars) -> Matrix:
-    return constrained.matrix(tree, q, loops.rows)
+    return constrained_dynamics.matrix(tree, q, loops.rows)
 
 
 def _solved(tree: Model, columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:
     try:
-        return constrained.orthogonal_solve(columns, rhs, constraints.usual_size(tree))
+        return constrained_dynamics.orthogonal_solve(columns, rhs, loop_constraints.usual_size(tree))
     except ZeroDivisionError:  # exact zeros, at which plain numbers would raise an error
         return [math.nan] * len(columns), 0.0
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
+from ..evaluation.failure import asked_with_lists
 from ..model.tree import Model
-from ..run.failure import asked_with_lists
 from ..spatial import Scalar
 from ..spatial.numbers import real_number, real_numbers, whole_number
 from .base import Around, Controller, Outcome

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
+from ..evaluation.failure import asked_with_lists
+from ..evaluation.law_kernels import refuse_nested
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
-from ..run.failure import asked_with_lists
-from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar
 from ..spatial.arrays import pack, split
 from .base import Controller, Outcome

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from ..algorithms.constraints import usual_size
+from ..algorithms.loop_constraints import usual_size
 from ..errors import ClosureError, UnknownNameError, UnsupportedError, explains_arguments
 from ..model.joints import Continuous, Revolute
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
-from .planar import Driven, of_one_freedom, output_rate
+from .planar_analysis import Driven, of_one_freedom, output_rate
 
 STEP, LEAST_STEP = 0.05, 1e-6
 """Longest and shortest step, in radians; along slides, as fractions of the mechanism's size."""

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import OptionError, explains_arguments
 from ..robot.linkage import linkage
 from ..robot.robot import Robot
-from .planar import PlanarMechanism
+from .planar_analysis import PlanarMechanism
 
 
 @explains_arguments

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.constraints import arms
+from ..algorithms.loop_constraints import arms
 from ..errors import OptionError, UnknownNameError
+from ..evaluation.parameters import DRAWING, GivenParameters, ParameterReader, Place, own_numbers
 from ..io.units import LENGTHS, in_si
 from ..model.linkages.drawing import drawing_of
 from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, SIZES, TABLES
 from ..robot.make import make
 from ..robot.robot import Robot
-from ..run.parameters import DRAWING, GivenParameters, ParameterReader, Place, own_numbers
 from ..spatial.arrays import Array
 
 OTHER_UNIT = 100.0

@@ -27,7 +27,7 @@ from ..algorithms.driven_motion import (
 from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..io.units import in_si
 from ..spatial.arrays import Array
-from .planar import PlanarMechanism
+from .planar_analysis import PlanarMechanism
 
 if TYPE_CHECKING:
     from .problem import DesignProblem, DrivenSamples

@@ -15,7 +15,7 @@ from ..model.linkages.drawing import drawing_of
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from .circuits import Circuit, circuit, turn
-from .planar import FourBarLoop, PlanarMechanism
+from .planar_analysis import FourBarLoop, PlanarMechanism
 
 
 @dataclass(frozen=True)

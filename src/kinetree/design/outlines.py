@@ -18,7 +18,7 @@ from ..model.linkages.plates import hull
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_number
-from .planar import PlanarMechanism
+from .planar_analysis import PlanarMechanism
 
 MM = 1000.0
 

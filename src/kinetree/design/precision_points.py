@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constraints, kinematics
+from ..algorithms import kinematics, loop_constraints
+from ..evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
+from ..evaluation.parameters import put_in
 from ..model.joints import Prismatic
 from ..model.tree import BASE
-from ..run.law_kernels import LawProgram, SlopeProgram, can_compile
-from ..run.parameters import put_in
 from ..spatial import Scalar, Vec3
 from ..spatial.arrays import Array
 from .goals import PointGoal
@@ -125,7 +125,7 @@ class PrecisionPoints:
         tree = put_in(self.model, self.free.places, numbers)
         there = kinematics.integrate(tree, q, move)
         state: Any = SimpleNamespace(tree=tree, q=there, posed=kinematics.poses(tree, there))
-        gaps = constraints.gaps(tree, there)
+        gaps = loop_constraints.gaps(tree, there)
         every = [*there, *(x for law in self.laws for x in law(state))]
         return [*(gaps[i] for i in self.rows), *(every[k] for k in self.used)]
 

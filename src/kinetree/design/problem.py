@@ -22,7 +22,7 @@ from ..robot.robot import Robot
 from ..spatial.arrays import Array, time_shares
 from .free_numbers import FreeNumbers, refuse_other_unit
 from .goals import MotionGoal, extreme
-from .planar import PlanarMechanism
+from .planar_analysis import PlanarMechanism
 
 TIMES_FINER, MOST_SAMPLES, FEW = 2, 5000, 16
 """How often the samples are quadrupled for true values of a few designs; a fixed number, so that they compare."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained
+from ..algorithms import constrained_dynamics
 from ..algorithms.table import CONFIGURATIONS, Algorithm, find
 from ..engine import c_source
 from ..engine.count import Count, count
@@ -33,15 +33,15 @@ from ..errors import (
     callers_level,
     explain_public,
 )
+from ..evaluation.compiler import Compiler
+from ..evaluation.complete_options import Request, requests
+from ..evaluation.parameters import SYMBOLS, places_of_symbols
+from ..evaluation.wrenches import each_body
 from ..io.atomic_files import all_beside
 from ..io.paths import as_path
 from ..model import configurations
 from ..model.changes.values import generic, generic_values, valued
 from ..model.tree import Model
-from ..run.compiler import Compiler
-from ..run.complete_options import Request, requests
-from ..run.parameters import SYMBOLS, places_of_symbols
-from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
@@ -214,7 +214,11 @@ class _Export:
         names = algorithm.inputs + (("wrenches",) if loaded else ()) + ((SYMBOLS,) if model.symbols else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
         self.shape = algorithm.shape(model, options)
-        least = constrained.LEAST_QUALITY_SINGLE if dialect.single_precision else constrained.LEAST_QUALITY
+        least = (
+            constrained_dynamics.LEAST_QUALITY_SINGLE
+            if dialect.single_precision
+            else constrained_dynamics.LEAST_QUALITY
+        )
         self.entries = entries(model, algorithm, options, least)
         self.parts = parts(model, algorithm, options)
         self.states = [_random_state(model, self.arguments, k, dialect.single_precision) for k in range(states)]

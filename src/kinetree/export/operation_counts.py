@@ -9,9 +9,9 @@ from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..engine.trace import trace
 from ..errors import KinetreeError, OptionError
+from ..evaluation.complete_options import complete_options
 from ..model.changes.values import generic
 from ..model.tree import Model
-from ..run.complete_options import complete_options
 from ..spatial.arrays import flatten
 from ..spatial.numbers import whole_number
 from .c_code import trace_algorithm

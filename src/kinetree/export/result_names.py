@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..algorithms.algorithm import Algorithm
-from ..algorithms.constraints import pattern
+from ..algorithms.loop_constraints import pattern
 from ..model.tree import Model
 from ..model.units import FORCE_OF
 

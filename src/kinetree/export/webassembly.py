@@ -16,15 +16,15 @@ from ..engine.kernels.step_kernel import Stages, trace_stages
 from ..engine.llvm.host import CompilationError
 from ..engine.trace import Traced, trace
 from ..errors import CompileError
+from ..evaluation.compiler import Compiler
+from ..evaluation.complete_options import Request, requests
+from ..evaluation.law_kernels import Law, Sizes
+from ..evaluation.parameters import SYMBOLS, ParameterReader, places_of_symbols
+from ..evaluation.wrenches import each_body
 from ..io.atomic_files import all_beside
 from ..io.paths import as_path
 from ..model.changes.values import generic
 from ..model.tree import Model
-from ..run.compiler import Compiler
-from ..run.complete_options import Request, requests
-from ..run.law_kernels import Law, Sizes
-from ..run.parameters import SYMBOLS, ParameterReader, places_of_symbols
-from ..run.wrenches import each_body
 from ..spatial.arrays import flatten
 from ..version import VERSION
 from .c_code import function_names
@@ -43,7 +43,7 @@ class NamedLaw(NamedTuple):
 
 
 class StepLaw(NamedTuple):
-    """Many steps of a law, in the form of :class:`kinetree.run.law_kernels.StepProgram`."""
+    """Many steps of a law, in the form of :class:`kinetree.evaluation.law_kernels.StepProgram`."""
 
     name: str
     advance: Callable[..., list[Any]]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError
+from ..evaluation.failure import asked_with_lists
 from ..motion.trajectory_interface import Trajectory
-from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
 from ..spatial.numbers import shown
 from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point, listed

@@ -23,13 +23,13 @@ from scipy.optimize import minimize
 from ..algorithms.passes import Scalars
 from ..algorithms.regressor import torque_regressor
 from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..evaluation.law_kernels import SlopeProgram, can_compile
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
 from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
-from ..run.law_kernels import SlopeProgram, can_compile
 from ..spatial import Scalar
 from ..spatial.arrays import Array
 from ..spatial.numbers import random_source, real_number

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from ..algorithms import constraints
+from ..algorithms import loop_constraints
 from ..algorithms.newton_closing_step import Block, FrameGoal
 from ..model.tree import Model
 from ..spatial.arrays import Array
@@ -23,7 +23,7 @@ def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> di
     """Return, for each row of loops and then of goals, the indices of the free freedoms that it depends on."""
     place = {j: c for c, j in enumerate(free)}
     found: dict[int, set[int]] = {i: set() for i in range(model.n_constraints)}
-    for i, j in constraints.pattern(model):
+    for i, j in loop_constraints.pattern(model):
         if j in place:
             found[i].add(place[j])
     for goal in goals:
@@ -59,7 +59,7 @@ def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequen
     decided = {int(matched[k]) for part in ordered for k in part}
     blocks = [Block(tuple(rows[k] for k in part), tuple(sorted(int(matched[k]) for k in part))) for part in ordered]
     left = [*(i for i, alone in zip(rows, square, strict=True) if not alone), *redundant]
-    for own, places in constraints.grouped({i: columns[i] - decided for i in left}):
+    for own, places in loop_constraints.grouped({i: columns[i] - decided for i in left}):
         counting, others = tuple(i for i in own if i not in redundant), tuple(i for i in own if i in redundant)
         blocks += [Block(counting, tuple(places), others)] if counting and places else []
     return tuple(blocks)
@@ -67,7 +67,9 @@ def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequen
 
 def together(columns: Mapping[int, set[int]], rows: Sequence[int]) -> tuple[Block, ...]:
     """Return rows in blocks that share no freedom, whether or not the rows are independent."""
-    return tuple(Block(tuple(own), tuple(places)) for own, places in constraints.grouped({i: columns[i] for i in rows}))
+    return tuple(
+        Block(tuple(own), tuple(places)) for own, places in loop_constraints.grouped({i: columns[i] for i in rows})
+    )
 
 
 def _square(table: Array, matched: Array) -> Array:

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..algorithms import kinematics, newton_closing_step
-from ..algorithms.constrained import LEAST_QUALITY
+from ..algorithms.constrained_dynamics import LEAST_QUALITY
 from ..algorithms.newton_closing_step import ClosingTask
+from ..evaluation.law_kernels import LawProgram, SearchProgram
+from ..evaluation.parameters import Place, put_in
 from ..model.tree import Model
-from ..run.law_kernels import LawProgram, SearchProgram
-from ..run.parameters import Place, put_in
 from ..spatial import Scalar
 from ..spatial.arrays import Array
 from .limits import SLACK

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constraints
+from ..algorithms import loop_constraints
 from ..model.mass import MassProperties
 from ..model.tree import Model
 from ..spatial.arrays import Array, split
@@ -61,7 +61,7 @@ def find(model: Model, q: Array, k: Array, gaps: Array) -> tuple[Cluster, ...]:
     of_row = np.repeat(np.arange(len(whose)), [loop.count for loop in model.loops] + [1] * len(model.couplings))
     levers = _levers(model, q, k)
     found = []
-    for rows, columns in (map(_indices, part) for part in constraints.connected(model)):
+    for rows, columns in (map(_indices, part) for part in loop_constraints.connected(model)):
         pulled = np.unique(of_row[rows[~turning_row[rows]]])
         length = _length(model, columns, levers[pulled][:, columns[turning_column[columns]]])
         row_scale = np.where(turning_row[rows], length, 1.0)
@@ -84,7 +84,7 @@ def _levers(model: Model, q: Array, k: Array) -> Array:
     """
     found = np.zeros((len(model.loops) + len(model.couplings), model.nv))
     with np.errstate(all="ignore"):
-        for i, columns in enumerate(constraints.levers(model, split(q))):
+        for i, columns in enumerate(loop_constraints.levers(model, split(q))):
             for j, ends in enumerate(columns):
                 for end in ends or ():
                     found[i, j] = max(found[i, j], _longest(sum(np.square(x) for x in end.linear)) ** 0.5)
@@ -105,7 +105,7 @@ PART_OF_BODIES = 0.3
 def _length(model: Model, columns: Array, levers: Array) -> float:
     """Return the characteristic length of a cluster; one meter if neither levers nor bodies have any."""
     length = max(_longest(levers), PART_OF_BODIES * size_of_bodies(model, columns))
-    return length if length > constraints.NO_LENGTH else 1.0
+    return length if length > loop_constraints.NO_LENGTH else 1.0
 
 
 def size_of_bodies(model: Model, columns: Array) -> float:
@@ -121,7 +121,7 @@ def size_of_bodies(model: Model, columns: Array) -> float:
         if properties.mass > 0.0 and not own.isdisjoint(range(link.v_slice.start, link.v_slice.stop)):
             spread = float(np.trace(properties.inertia_matrix)) / (2.0 * properties.mass)
             sizes.append(np.sqrt(max(spread, 0.0)) + float(np.linalg.norm(properties.com)))
-    return float(np.median([x for x in sizes if x > constraints.NO_LENGTH] or [0.0]))
+    return float(np.median([x for x in sizes if x > loop_constraints.NO_LENGTH] or [0.0]))
 
 
 @dataclass(frozen=True)

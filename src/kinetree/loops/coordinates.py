@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, SingularError, UnknownNameError
+from ..evaluation.small_matrices import one_blas_thread
 from ..model.tree import Model
-from ..run.small_matrices import one_blas_thread
 from ..spatial.arrays import Array, as_array
 from . import rank
 from .clusters import Cluster, Clusters

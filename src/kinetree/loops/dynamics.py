@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import constraints, kinematics, tendons
+from ..algorithms import kinematics, loop_constraints, tendons
 from ..errors import OptionError
+from ..evaluation.small_matrices import one_blas_thread
 from ..model.tree import Model
-from ..run.small_matrices import one_blas_thread
 from ..spatial import Vec3
 from ..spatial.arrays import Array, batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
@@ -216,9 +216,9 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
     batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
     with np.errstate(all="ignore"):
         posed = kinematics.poses(model, split(q))
-        own = constraints.loop_wrenches(model, split(q), split(multipliers), posed)
-        loads = constraints.loads_on_bodies(model, split(q), own, posed)
-        world = constraints.in_world_axes(model, own, posed)
+        own = loop_constraints.loop_wrenches(model, split(q), split(multipliers), posed)
+        loads = loop_constraints.loads_on_bodies(model, split(q), own, posed)
+        world = loop_constraints.in_world_axes(model, own, posed)
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
 

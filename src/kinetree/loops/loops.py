@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from ..algorithms.newton_closing_step import FrameGoal
 from ..algorithms.table import find
 from ..errors import OptionError, ShapeError, UnsupportedError
+from ..evaluation.evaluator import Evaluator
+from ..evaluation.given_joints import GivenAtJoints
+from ..evaluation.parameters import GivenParameters, Place
 from ..model import configurations
-from ..run.evaluator import Evaluator
-from ..run.given_joints import GivenAtJoints
-from ..run.parameters import GivenParameters, Place
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import whole_number
 from . import coordinates

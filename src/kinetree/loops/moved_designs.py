@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.driven_motion import Angle, Direction, JointWrench, Measure, MotionVector, PointMotion, ShakingWrench
 from ..errors import UnknownNameError
-from ..run.law_kernels import SlopeProgram
+from ..evaluation.law_kernels import SlopeProgram
 from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import whole_number
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SingularError
-from ..run.small_matrices import one_blas_thread
+from ..evaluation.small_matrices import one_blas_thread
 from ..spatial.arrays import Array
 from .long_chains import singular_values
 from .tolerances import CLEAR, LEAST, NOTHING, ROUNDING

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained, constraints
+from ..algorithms import constrained_dynamics, loop_constraints
 from ..algorithms.driven_motion import DriveChoice, DrivenState, Measure, settled
 from ..algorithms.newton_closing_step import ClosingTask
 from ..errors import UnsupportedError
+from ..evaluation.law_kernels import Law, LawProgram, Runnable, SlopeProgram, can_compile
+from ..evaluation.parameters import Place, own_numbers, put_in
 from ..model.tree import Model
-from ..run.law_kernels import Law, LawProgram, Runnable, SlopeProgram, can_compile
-from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array
 from . import blocks
@@ -67,7 +67,7 @@ class VariedMechanism:
             )
         self.mechanism, self.model, self.places, self.cpu = mechanism, mechanism.model, places, cpu
         self.rows, self.independent, self.dependent = known.rows, known.independent, known.dependent
-        self.size = constraints.usual_size(self.model)
+        self.size = loop_constraints.usual_size(self.model)
         self.entries = self._entries()
         self.choice = DriveChoice(self.rows, self.dependent, tuple(self.entries), self.size)
         self._made: dict[tuple[Any, ...], Any] = {}
@@ -181,10 +181,10 @@ class VariedMechanism:
 
         def law(q: Scalars, numbers: Scalars) -> Scalars:
             tree = self._tree(numbers)
-            k, gaps = constraints.constraint_matrix(tree, q), constraints.gaps(tree, q)
+            k, gaps = loop_constraints.constraint_matrix(tree, q), loop_constraints.gaps(tree, q)
             still = [0.0] * len(self.entries)
-            quality = constrained.allowed(k, still, gaps, self.rows, self.dependent, self.size)[1]
-            return [sqrt(constrained.inner(gaps, gaps)), quality]
+            quality = constrained_dynamics.allowed(k, still, gaps, self.rows, self.dependent, self.size)[1]
+            return [sqrt(constrained_dynamics.inner(gaps, gaps)), quality]
 
         return LawProgram(self.name, law, {"q": self.model.nq, "numbers": self.count}, self._compiled, cpu=self.cpu)
 

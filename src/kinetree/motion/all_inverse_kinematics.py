@@ -12,6 +12,8 @@ import numpy as np
 
 from ..algorithms.newton_closing_step import ClosingTask
 from ..errors import OptionError, ShapeError, UnsupportedError
+from ..evaluation.checks import check_threads
+from ..evaluation.law_kernels import can_compile
 from ..loops import blocks
 from ..loops.all_assemblies.search import Assemblies, sort_out
 from ..loops.closing_in_machine_code import NewtonClosing
@@ -22,8 +24,6 @@ from ..loops.tolerances import CLOSED
 from ..model.joints import Continuous, Revolute
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
-from ..run.checks import check_threads
-from ..run.law_kernels import can_compile
 from ..spatial.arrays import Array
 from ..spatial.numbers import random_source, whole_number
 from .inverse_geometry import InverseGeometry, inverse_geometry

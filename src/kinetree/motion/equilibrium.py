@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 from ..algorithms.joint_friction import coefficients
 from ..algorithms.tendons import damping_force
 from ..errors import ClosureError, ModelError, OptionError, SingularError, UnsupportedError
+from ..evaluation.parameters import ParameterReader, put_in
+from ..evaluation.wrenches import Wrenches
 from ..io.tables.text import TextTable
 from ..io.units import in_si
 from ..loops.limits import PositionLimits
@@ -27,8 +29,6 @@ from ..model.limits_of_followers import bounded_by_followers
 from ..robot.linear_model import checked_elements, element_forces
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
-from ..run.parameters import ParameterReader, put_in
-from ..run.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array, pack, split
 from ..spatial.numbers import real_number
 from .vibration_modes import Modes, RestMatrices

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.newton_closing_step import MOST_DAMPING, ClosingTask, FrameGoal
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
+from ..evaluation.checks import check_threads
+from ..evaluation.law_kernels import can_compile
 from ..loops import blocks
 from ..loops.closing_in_machine_code import Lanes, NewtonClosing
 from ..loops.limits import PositionLimits
@@ -26,8 +28,6 @@ from ..model.limits_of_followers import bounded_by_followers, limits_in_words, r
 from ..model.tree import Model
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
-from ..run.checks import check_threads
-from ..run.law_kernels import can_compile
 from ..spatial import Matrix3
 from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import real_number, whole_number

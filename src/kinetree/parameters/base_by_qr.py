@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from ..errors import SingularError
-from ..run.evaluator import Evaluator
+from ..evaluation.evaluator import Evaluator
 from ..spatial.arrays import Array
 from .base_by_null_space import random_positions
 from .considered import Considered

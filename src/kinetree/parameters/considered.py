@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algorithms import constraints
+from ..algorithms import loop_constraints
 from ..model.joints import Prismatic, Revolute
 from ..model.parameters import FRICTION, OF_BODIES, OF_FADING, OF_SOME, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
@@ -80,7 +80,7 @@ class Considered:
     @cached_property
     def length(self) -> float:
         """A length of the size of the robot, so that nothing depends on the unit of length."""
-        arms = constraints.arms(self.model)
+        arms = loop_constraints.arms(self.model)
         weight = math.hypot(*self.model.gravity)
         return sum(arms) / len(arms) if arms else weight / 10.0 if weight else 1.0
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..evaluation.small_matrices import one_blas_thread
 from ..export.symbolic.parameters import Parametric
 from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import parameters
 from ..model.tree import Model
-from ..run.small_matrices import one_blas_thread
 from ..spatial.arrays import Array
 from . import base_by_null_space, base_by_qr, base_by_rules
 from .base_by_qr import Draw

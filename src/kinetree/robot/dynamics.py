@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..evaluation.direct import direct, direct_or_by_loops
+from ..evaluation.friction_on_arrays import friction_force, friction_slope
+from ..evaluation.given_joints import read_given
+from ..evaluation.three_matrices import three_matrices
+from ..evaluation.wrench_derivatives import world_stiffness
+from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
-from ..run.direct import direct, direct_or_by_loops
-from ..run.friction_on_arrays import friction_force, friction_slope
-from ..run.given_joints import read_given
-from ..run.three_matrices import three_matrices
-from ..run.wrench_derivatives import world_stiffness
-from ..run.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array, batch_shape
 from .kinematics import Kinematics
 

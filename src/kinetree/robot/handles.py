@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.algorithm import check_frames
 from ..algorithms.table import HANDLE_METHODS
 from ..errors import OptionError, SingularError, UnknownNameError
-from ..run.wrenches import Wrenches
+from ..evaluation.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array
 from .dynamics import Dynamics
 from .kinematics import check_axes

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import jacobian
 from ..errors import OptionError, SingularError, UnknownNameError
+from ..evaluation.direct import direct
+from ..evaluation.evaluator import Evaluator
 from ..model import configurations
-from ..run.direct import direct
-from ..run.evaluator import Evaluator
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import random_source, real_number, whole_number
 from .description import Description

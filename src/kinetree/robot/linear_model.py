@@ -13,9 +13,9 @@ from ..algorithms import newton_euler
 from ..algorithms.joint_friction import friction_force
 from ..algorithms.passes import moving_along
 from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedError
+from ..evaluation.failure import asked_with_lists
 from ..model.joints import JointKind
 from ..model.tree import Model
-from ..run.failure import asked_with_lists
 from ..spatial.arrays import Array, pack, split
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
 from ..errors import ExplainsArguments
+from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
 from ..loops.tolerances import LEAST
 from ..model.spanning import respan
 from ..model.tree import Model
-from ..run.wrenches import Wrenches
 from ..spatial.arrays import Array
 
 if TYPE_CHECKING:

@@ -19,6 +19,10 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import ALGORITHMS
 from ..errors import ModelError, NoLoopsError, OptionError, SingularError, UnknownNameError, UnsupportedError
+from ..evaluation.compiler import check_cpu
+from ..evaluation.complete_options import complete_options, requests
+from ..evaluation.evaluator import Evaluator
+from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
 from ..model import describe as description
 from ..model import parameters as parameter_tables
@@ -31,10 +35,6 @@ from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.substitution import nested
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
-from ..run.compiler import check_cpu
-from ..run.complete_options import complete_options, requests
-from ..run.evaluator import Evaluator
-from ..run.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import real_number, shown
 from .base_parameters import BaseParameterMethods

@@ -24,12 +24,12 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
+from ..evaluation.law_kernels import can_compile, count_operations, unrolls
+from ..evaluation.parameters import GivenParameters
 from ..loops.tolerances import ACCEPTED
 from ..model.tree import Model
 from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot
-from ..run.law_kernels import can_compile, count_operations, unrolls
-from ..run.parameters import GivenParameters
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import real_number, shown
 from .integrators.fixed_step_methods import GENERALIZED_ALPHA, IMPLICIT, VARIATIONAL

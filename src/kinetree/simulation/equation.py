@@ -15,11 +15,11 @@ from ..algorithms.acting_element import Scalars
 from ..algorithms.table import find
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError, SingularError
+from ..evaluation.failure import Fault, blaming
+from ..evaluation.law_kernels import LawProgram, TreeProgram, can_compile, has_machine_code, moves_in_loops, unrolls
+from ..evaluation.parameters import GivenParameters
 from ..model.tree import Model
 from ..robot.kept_programs import programs_of
-from ..run.failure import Fault, blaming
-from ..run.law_kernels import LawProgram, TreeProgram, can_compile, has_machine_code, moves_in_loops, unrolls
-from ..run.parameters import GivenParameters
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array, pack, split
 from .constrained.drift import Partitioned

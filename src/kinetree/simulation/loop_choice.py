@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algorithms import constrained, independent_motion, loop_clusters
+from ..algorithms import constrained_dynamics, independent_motion, loop_clusters
 from ..algorithms.acting_element import Scalars
-from ..algorithms.constrained import UNDRIVEN, Targets
+from ..algorithms.constrained_dynamics import UNDRIVEN, Targets
 from ..algorithms.projection import ROUNDS_TO_PROJECT, Projected, close, project
 from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
@@ -71,9 +71,11 @@ class LoopChoice(NamedTuple):
             a, quality, _ = independent_motion.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
             return a, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS, 0.0
         targets = self.targets(t)
-        found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows, targets, self.gains)
+        found = constrained_dynamics.forward_dynamics(
+            tree, q, v, tau, tree.gravity, loads, self.rows, targets, self.gains
+        )
         power = found.driving_power(self.rows, targets) if self.driven else 0.0
-        return found.a, found.quality / constrained.LEAST_QUALITY, power
+        return found.a, found.quality / constrained_dynamics.LEAST_QUALITY, power
 
     def closed(self, tree: Model, q: Scalars, v: Scalars, rounds: int) -> tuple[list[Scalar], list[Scalar], Scalar]:
         """Return the state closed again after a step, and the square of the gap before the last of its rounds."""

@@ -22,7 +22,7 @@ from ..errors import (
     UnknownNameError,
     explains_arguments,
 )
-from ..run.checks import check_threads
+from ..evaluation.checks import check_threads
 from ..spatial.numbers import real_number, shown, whole_number
 from .constrained.drift import CHOICES as DRIFTS
 from .constrained.drift import Projection, chosen_drift

@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
-from ..algorithms.constrained import Targets
+from ..algorithms.constrained_dynamics import Targets
 from ..control.driven_joints import desired_motion, driven_joints, spread
 from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnknownNameError, UnsupportedError
+from ..evaluation.law_kernels import count_operations
 from ..loops.tolerances import ACCEPTED
 from ..model.joints import Distance, PointOnLine, PointOnPlane
 from ..model.tree import Joint, Model
 from ..motion.trajectory_interface import Trajectory, span_of
 from ..robot.kept_programs import answers_of
 from ..robot.robot import Robot
-from ..run.law_kernels import count_operations
 from ..spatial import Force, Scalar
 from ..spatial.arrays import Array, as_array, pack, split
 from ..spatial.numbers import shown

@@ -16,7 +16,7 @@ from ..algorithms.acting_element import Loads, Scalars, sum_of_loads
 from ..algorithms.derivatives import AccelerationSlopes
 from ..algorithms.jacobian import columns_at
 from ..algorithms.passes import present
-from ..run.step_adjoints import Pull, rates_along
+from ..evaluation.step_adjoints import Pull, rates_along
 from ..spatial import IDENTITY, Force, Scalar
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def tangents(tree: Any, q: Scalars) -> list[list[Scalar]]:
 
 
 class RateSlopes:
-    """Rates of an equation of motion with their derivatives, see :data:`kinetree.run.step_adjoints.LinearRate`.
+    """Rates of an equation of motion with their derivatives, see :data:`kinetree.evaluation.step_adjoints.LinearRate`.
 
     Parameters
     ----------

@@ -22,11 +22,11 @@ from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
 from ..contact.rigid_friction import Pace
 from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
+from ..evaluation.failure import Fault
 from ..former_names import former_arguments
 from ..io.progress import TimeBar
 from ..robot.load import as_robot
 from ..robot.robot import Robot
-from ..run.failure import Fault
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, whole_number
 from .arguments import (

@@ -24,9 +24,9 @@ from ..errors import (
     callers_level,
     message_of,
 )
+from ..evaluation.failure import Fault, blaming
 from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
-from ..run.failure import Fault, blaming
 from ..spatial.arrays import Array
 from .arguments import initial_state, whose
 from .equation import Equation, Observed

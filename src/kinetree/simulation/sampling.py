@@ -16,8 +16,8 @@ from ..algorithms.acting_element import Scalars
 from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
-from ..run.failure import Fault
-from ..run.law_kernels import LawProgram
+from ..evaluation.failure import Fault
+from ..evaluation.law_kernels import LawProgram
 from ..spatial import Scalar
 from ..spatial.arrays import Array, pack, split
 from .equation import Equation

@@ -26,12 +26,12 @@ from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
 from ..control.base import Controller
 from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import OptionError, ShapeError
+from ..evaluation.failure import blaming
+from ..evaluation.law_kernels import can_compile, is_condition
+from ..evaluation.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..model.changes.regrouping import regrouped
 from ..model.tree import Model
 from ..robot.robot import Robot
-from ..run.failure import blaming
-from ..run.law_kernels import can_compile, is_condition
-from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Scalar
 from .implicit_accelerations import Impedance
 from .loop_choice import LoopChoice
@@ -134,7 +134,7 @@ class DynamicSystem:
     works : bool
         Whether the works are integrated along with the motion.
     varied : GivenParameters
-        Numbers of the robot that replace those of the model, see :mod:`kinetree.run.parameters`.
+        Numbers of the robot that replace those of the model, see :mod:`kinetree.evaluation.parameters`.
     prescribed : BoundMotion, optional
         Motion that some joints follow, see :mod:`.prescribed`.
     wanted_method : str

@@ -26,12 +26,12 @@ import numpy as np
 from ..contact.ground import Ground
 from ..control.base import Sum
 from ..errors import OptionError, UnknownNameError
+from ..evaluation.parameters import Place, own_numbers
 from ..forces.element import ForceElement
 from ..model.joint_fields import PER_FREEDOM
 from ..model.parameters import OF_SOME
 from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, POINTS_FOLLOW_FRAMES
 from ..robot.robot import Robot
-from ..run.parameters import Place, own_numbers
 from ..spatial.arrays import Array
 
 AXES = ("x", "y", "z")

@@ -16,9 +16,9 @@ from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import host, split_kernels, turns
+from kinetree.engine.llvm import host, sines_of_inputs, split_kernels
 from kinetree.engine.trace import trace
-from kinetree.run import law_kernels
+from kinetree.evaluation import law_kernels
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 RUN_HERE = host.targets()
@@ -244,7 +244,7 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
 
     x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
     kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{turns.ANGLES_OF_ONE_STATE} x double>" in kernel._assembly("single")
+    assert f"<{sines_of_inputs.ANGLES_OF_ONE_STATE} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])

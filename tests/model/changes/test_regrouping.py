@@ -12,10 +12,10 @@ from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS, find
 from kinetree.engine.count import count
+from kinetree.evaluation.compiler import Compiler
+from kinetree.evaluation.evaluator import Evaluator
 from kinetree.model.changes.regrouping import regrouped
 from kinetree.model.joints import JointKind
-from kinetree.run.compiler import Compiler
-from kinetree.run.evaluator import Evaluator
 from kinetree.spatial import RigidInertia, Symmetric3, Vec3
 from kinetree.spatial.arrays import flatten
 

@@ -15,7 +15,7 @@ import yaml as pyyaml
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.graphs import Graph
-from kinetree.algorithms.constraints import constraint_matrix, gaps
+from kinetree.algorithms.loop_constraints import constraint_matrix, gaps
 from kinetree.model.formats.yaml import schema
 from kinetree.model.joints import Distance, Fixed, Reversed
 from kinetree.model.spanning import respan

@@ -11,7 +11,7 @@ import pytest
 
 import kinetree as kt
 from helpers.matlab_programs import OUTPUTS, PROGRAMS, TIMES, arguments, recorded
-from kinetree.run.law_kernels import LawProgram
+from kinetree.evaluation.law_kernels import LawProgram
 from kinetree.spatial.scalar import floor
 from kinetree_programs.matlab import MatlabFolder, evaluate, parse
 from kinetree_programs.matlab.folder import numbers

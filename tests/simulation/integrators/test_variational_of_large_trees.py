@@ -11,8 +11,8 @@ from kinetree import control as laws
 from kinetree.algorithms.joint_momenta import momenta
 from kinetree.contact import joint_stops
 from kinetree.contact.ground import HuntCrossley
+from kinetree.evaluation.law_kernels import unrolls
 from kinetree.motion import trajectories
-from kinetree.run.law_kernels import unrolls
 from kinetree.simulation.integrators.joints_by_kind import ByKind
 from kinetree.simulation.integrators.large_trees import LargeTreeDynamics
 from kinetree.spatial.arrays import split

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.table import find
+from kinetree.evaluation.complete_options import complete_options
 from kinetree.export.operation_counts import Count, cost, count_function, joint_variables
 from kinetree.export.published_counts import FLOATING_FORWARD, FLOATING_INVERSE, MA
 from kinetree.robot.robot import Robot
-from kinetree.run.complete_options import complete_options
 from kinetree.simulation.simulator import simulate
 from kinetree.spatial.arrays import flatten
 from kinetree.studies.fact_files import stated

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..blas_threads import one_blas_thread
-from ..llvm.mirror import mirror
+from ..llvm.symmetric_results import mirror
 from ..result_memory import empty
 from ..trace import Shape
 from .kernel import Kernel

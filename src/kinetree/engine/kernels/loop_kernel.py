@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..llvm.body_loops import FROM_PYTHON, SCHEDULE, rolled_module
-from ..llvm.mirror import mirror
 from ..llvm.streaming import place_words
+from ..llvm.symmetric_results import mirror
 from ..load_code import load_or_compile_text
 from ..make_once import made_once
 from ..trace import Shape

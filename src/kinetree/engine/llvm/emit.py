@@ -13,9 +13,9 @@ from .assembly import MachineFunction, Module
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import aligned_stack, kernel_parameters, spoil_for_unused, table_of_places, unused_inputs, work_vectors
+from .sines_of_inputs import FUNCTION, Turns
 from .split_kernels import module_in_pieces
 from .table_lookups import table_words
-from .turns import FUNCTION, Turns
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000

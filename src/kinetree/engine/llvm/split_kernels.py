@@ -14,7 +14,7 @@ from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, node_emitter, pl
 from .emitter import Emitter
 from .modules import aligned_stack, kernel_parameters, spoil_for_unused, unused_inputs, work_vectors
 from .registers import PlannedStep, operand_of, plan
-from .turns import Turns
+from .sines_of_inputs import Turns
 from .vectors import LINE, Vectors
 
 MOST_STORES = 500

@@ -20,9 +20,9 @@ import numpy as np
 from ...algorithms.table import find
 from ...control.base import Controller
 from ...errors import IdentificationError, OptionError, UnsupportedError
+from ...evaluation.law_kernels import LawProgram, can_compile
+from ...evaluation.parameters import FLAT, Place, put_in
 from ...model.parameters import FRICTION, rows
-from ...run.law_kernels import LawProgram, can_compile
-from ...run.parameters import FLAT, Place, put_in
 from ...spatial import Scalar, where
 from ...spatial.arrays import Array
 from .. import tuned_constants as tuned

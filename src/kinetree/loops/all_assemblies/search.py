@@ -137,7 +137,7 @@ class AssemblyQuestion:
     goals: tuple[FrameGoal, ...] = ()
     given: Array = field(default_factory=lambda: NOTHING_GIVEN)
     most: int | None = None
-    """How many there can be, if that is known; see :mod:`.most`."""
+    """How many there can be, if that is known; see :mod:`.most_there_can_be`."""
 
     def answer(self, starts: int | None, rng: np.random.Generator | int | None, limits: bool) -> Assemblies:
         """Return all assemblies found from starts (by default as many as needed), within limits if they apply."""

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms import constraints, independent_motion, loop_clusters
+from ...algorithms import independent_motion, loop_clusters, loop_constraints
 from ...errors import ClosureError, RoundingWarning, callers_level
+from ...evaluation.evaluator import Evaluator
+from ...evaluation.wrenches import Wrenches
 from ...model.changes.values import generic, symbols_of_geometry
-from ...run.evaluator import Evaluator
-from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import closing_on_arrays, coordinates, rank
-from ..all_assemblies.some import is_closed
+from ..all_assemblies.search_from_starts import is_closed
 from ..coordinates import ByName, Coordinates
 from ..tolerances import ACCEPTED, CLOSED, WIDEST
 from .assembling import Assembling
@@ -62,7 +62,7 @@ class CoordinateChoice:
         joint and so holds it, the joint counts like any other passive one.
         """
         around = np.zeros(self.model.nv, dtype=bool)
-        around[[j for _, j in constraints.pattern(self.model)]] = True
+        around[[j for _, j in loop_constraints.pattern(self.model)]] = True
         root = np.zeros(self.model.nv, dtype=bool)
         for i in self.model.roots:
             joint = self.model.joints[i]

@@ -21,14 +21,14 @@ from ...errors import (
     UnsupportedError,
     callers_level,
 )
+from ...evaluation.law_kernels import has_machine_code, unrolls
+from ...evaluation.parameters import Place
+from ...evaluation.small_matrices import one_blas_thread
 from ...model import configurations
-from ...run.law_kernels import has_machine_code, unrolls
-from ...run.parameters import Place
-from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import Array, as_array, finite_rows
 from ...spatial.numbers import random_source, whole_number
 from .. import blocks, closing_on_arrays, dynamics, following, rank
-from ..all_assemblies.some import AssemblySearch
+from ..all_assemblies.search_from_starts import AssemblySearch
 from ..checks import opening_rate
 from ..closing_in_machine_code import (
     LEAST_PIVOT,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
-from ...run.friction_on_arrays import friction_force, friction_slope
-from ...run.small_matrices import one_blas_thread
-from ...run.wrench_derivatives import world_stiffness
-from ...run.wrenches import Wrenches
+from ...evaluation.friction_on_arrays import friction_force, friction_slope
+from ...evaluation.small_matrices import one_blas_thread
+from ...evaluation.wrench_derivatives import world_stiffness
+from ...evaluation.wrenches import Wrenches
 from ...spatial.arrays import Array, batch_shape
 from .. import rank
 from ..coordinates import Coordinates

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import loop_clusters
 from ...errors import SingularityWarning, UnknownNameError, UnsupportedError, callers_level
+from ...evaluation.friction_on_arrays import friction_force
+from ...evaluation.given_joints import GivenAtJoints
+from ...evaluation.small_matrices import one_blas_thread
+from ...evaluation.wrenches import Wrenches
 from ...model.tree import Joint
-from ...run.friction_on_arrays import friction_force
-from ...run.given_joints import GivenAtJoints
-from ...run.small_matrices import one_blas_thread
-from ...run.wrenches import Wrenches
 from ...spatial import Force
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank

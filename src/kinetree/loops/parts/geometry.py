@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms import constraints
+from ...algorithms import loop_constraints
 from ...algorithms.table import find
-from ...run.evaluator import Evaluator
+from ...evaluation.evaluator import Evaluator
 from ...spatial.arrays import Array
 from ..checks import Checks
 from ..limits import PositionLimits
@@ -57,7 +57,7 @@ class LoopGeometry:
     @cached_property
     def _places(self) -> Array:
         """Indices of the entries of K that are not always zero."""
-        return np.array([i * self.nv + j for i, j in constraints.pattern(self.model)], dtype=int)
+        return np.array([i * self.nv + j for i, j in loop_constraints.pattern(self.model)], dtype=int)
 
     def position_jacobian(self, q: ArrayLike) -> Array:
         """Return K without constraints on velocities only: rolling does not hinder closing a configuration."""
@@ -88,7 +88,7 @@ class LoopGeometry:
     @cached_property
     def size(self) -> float:
         """The usual size of the singular values of K."""
-        return constraints.usual_size(self.model)
+        return loop_constraints.usual_size(self.model)
 
     @cached_property
     def checks(self) -> Checks:

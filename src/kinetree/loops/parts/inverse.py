@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import loop_clusters
 from ...errors import UnknownNameError
-from ...run.friction_on_arrays import friction_force
-from ...run.small_matrices import one_blas_thread
-from ...run.wrenches import Wrenches
+from ...evaluation.friction_on_arrays import friction_force
+from ...evaluation.small_matrices import one_blas_thread
+from ...evaluation.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares

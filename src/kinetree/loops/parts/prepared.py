@@ -10,17 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms import composite_body, constrained, loop_clusters
+from ...algorithms import composite_body, constrained_dynamics, loop_clusters
 from ...algorithms.loop_clusters import Pivots
 from ...algorithms.singular_joints import all_solid
 from ...algorithms.table import find
 from ...errors import OptionError, ShapeError, SingularError, UnsupportedError
+from ...evaluation.checks import check_out
+from ...evaluation.evaluator import Evaluator
+from ...evaluation.parameters import SYMBOLS
+from ...evaluation.wrenches import Wrenches, gather
 from ...model.changes.values import exemplary, symbols_of_geometry
 from ...model.describe import counted
-from ...run.checks import check_out
-from ...run.evaluator import Evaluator
-from ...run.parameters import SYMBOLS
-from ...run.wrenches import Wrenches, gather
 from ...spatial.arrays import Array, as_array, batch_shape, pack
 from .. import dynamics, rank
 from ..coordinates import Coordinates
@@ -144,7 +144,7 @@ class PreparedDynamics:
 
     def least_quality(self, known: Coordinates) -> float:
         """Return the quality (a squared sine) below which the general method replaces the prepared choice."""
-        usual = constrained.LEAST_QUALITY_SINGLE if self.is_single else constrained.LEAST_QUALITY
+        usual = constrained_dynamics.LEAST_QUALITY_SINGLE if self.is_single else constrained_dynamics.LEAST_QUALITY
         return max(usual, known.least**2)
 
     def goes_by_clusters(self, known: Coordinates) -> bool:

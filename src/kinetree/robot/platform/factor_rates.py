@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms import constraints, kinematics
+from ...algorithms import kinematics, loop_constraints
 from ...algorithms.denoc import twist_shift
 from ...model.tree import BASE
 from ...spatial.arrays import Array, cross_matrix, flatten, pack
@@ -49,7 +49,7 @@ class FactorRates:
         model, q = denoc.model, denoc.q
         rate = kinematics.configuration_rate(model, q, v)
         self._posed = kinematics.poses(model, [Dual(x, r) for x, r in zip(q, rate, strict=True)])
-        self._closings = constraints.closings(model, self._posed)
+        self._closings = loop_constraints.closings(model, self._posed)
         body, seat = denoc.place.body, denoc.place.pose.position
         self._origin: Array = self._world(body)[:3, :3] @ seat + self._world(body)[:3, 3]
 

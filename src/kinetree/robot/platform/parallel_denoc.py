@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms import constraints, kinematics
+from ...algorithms import kinematics, loop_constraints
 from ...algorithms.denoc import twist_shift
 from ...errors import ExplainsArguments, SingularError, UnsupportedError
 from ...model.tree import BASE, Model
@@ -195,7 +195,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     def _cut_link(self, edge: Edge, forward: bool) -> LegLink:
         loop = self.model.loops[edge.number]
-        closing = constraints.closings(self.model, self._posed)[edge.number]
+        closing = loop_constraints.closings(self.model, self._posed)[edge.number]
         forces = np.array([list(c.force) for c in closing.constraints]).reshape(-1, 6)
         b = self.world(loop.successor) @ loop.seat.matrix
         columns = turned(b, freedom_of(forces))

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import OptionError, SingularError, StateError
+from ...evaluation.wrenches import Wrenches
 from ...loops import rank
-from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, as_array
 from .parallel_denoc import ParallelDeNOC
 from .parallel_dynamics import ParallelDynamics

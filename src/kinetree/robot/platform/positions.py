@@ -13,7 +13,7 @@ from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import following
-from ...loops.all_assemblies.most import most_poses
+from ...loops.all_assemblies.most_there_can_be import most_poses
 from ...loops.all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
 from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits

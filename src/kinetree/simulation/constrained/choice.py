@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import Message, OptionError, Setting, UnsupportedError
+from ...evaluation.parameters import GivenParameters
 from ...loops.tolerances import ACCEPTED
 from ...robot.robot import Robot
-from ...run.parameters import GivenParameters
 from ...spatial.arrays import Array
 from ..arguments import initial_state
 from ..integrators.fixed_step_methods import VARIATIONAL

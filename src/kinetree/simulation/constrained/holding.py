@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms import constrained
+from ...algorithms import constrained_dynamics
 from ...algorithms.acting_element import Scalars
-from ...algorithms.constraints import UNCLOSED, usual_size
+from ...algorithms.loop_constraints import UNCLOSED, usual_size
 from ...errors import ClosureError, SingularError, UnsupportedError
+from ...evaluation.law_kernels import LawProgram, can_compile, unrolls
 from ...loops import dynamics, rank
 from ...loops.tolerances import LEAST
 from ...model.describe import counted
 from ...robot.kept_programs import programs_of
 from ...robot.robot import Robot
-from ...run.law_kernels import LawProgram, can_compile, unrolls
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
@@ -222,9 +222,12 @@ class Hold:
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
             schedule = self.prescribed.at(t[0])
-            k = constrained.matrix(tree, q, rows, schedule)
-            gaps, slips = constrained.gaps(tree, q, rows, schedule), constrained.slips(k, v, rows, schedule)
-            return [x for row in k for x in row] + gaps + slips + constrained.bias(tree, q, v, rows, schedule)
+            k = constrained_dynamics.matrix(tree, q, rows, schedule)
+            gaps, slips = (
+                constrained_dynamics.gaps(tree, q, rows, schedule),
+                constrained_dynamics.slips(k, v, rows, schedule),
+            )
+            return [x for row in k for x in row] + gaps + slips + constrained_dynamics.bias(tree, q, v, rows, schedule)
 
         out = self._of_state("constraints", law, self.choice)(
             {"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v}

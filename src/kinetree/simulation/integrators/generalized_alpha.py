@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms import constrained, newton_euler
+from ...algorithms import constrained_dynamics, newton_euler
 from ...algorithms.acting_element import Scalars
-from ...algorithms.constrained import inner
+from ...algorithms.constrained_dynamics import inner
 from ...errors import ClosureError
-from ...run.failure import Fault
-from ...run.law_kernels import LawProgram
+from ...evaluation.failure import Fault
+from ...evaluation.law_kernels import LawProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..equation import Equation
@@ -111,13 +111,16 @@ class AlphaSteps:
             system, schedule = equation.with_numbers(p), choice.targets(t[0])
             acting = system.acting(t[0], q, v, z, tau or None)
             needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, acting.loads)
-            k = constrained.matrix(tree, q, rows, schedule)
+            k = constrained_dynamics.matrix(tree, q, rows, schedule)
             push = [inner([row[j] for row in k], f) for j in range(tree.nv)]
             left = [x - y - w for x, y, w in zip(needed, acting.total, push, strict=True)]
-            gaps, slips = constrained.gaps(tree, q, rows, schedule), constrained.slips(k, v, rows, schedule)
+            gaps, slips = (
+                constrained_dynamics.gaps(tree, q, rows, schedule),
+                constrained_dynamics.slips(k, v, rows, schedule),
+            )
             powers = system.powers(q, v, acting) if system.works else []
             if powers:
-                powers[0] = powers[0] + inner(f, constrained.wanted_rates(rows, schedule))
+                powers[0] = powers[0] + inner(f, constrained_dynamics.wanted_rates(rows, schedule))
             return [*left, *gaps, *slips, *acting.z_rate, *powers]
 
         return equation.kept_program("generalized-alpha step", law, choice, a=tree.nv, f=len(self.of_velocity))

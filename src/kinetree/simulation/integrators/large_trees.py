@@ -10,8 +10,8 @@ import numpy as np
 
 from ...algorithms import newton_euler
 from ...algorithms.joint_momenta import momenta
+from ...evaluation.law_kernels import TreeProgram
 from ...model.tree import Model
-from ...run.law_kernels import TreeProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from .joints_by_kind import ByKind

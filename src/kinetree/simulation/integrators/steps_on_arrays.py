@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms.acting_element import Scalars
-from ...algorithms.constraints import UNCLOSED
+from ...algorithms.loop_constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
-from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
+from ...evaluation.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..loop_choice import LoopChoice

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KinetreeError, OptionError
-from ...run.law_kernels import is_condition, refuse_nested
+from ...evaluation.law_kernels import is_condition, refuse_nested
 from ...spatial import Scalar, where
 from .moment import Moment
 

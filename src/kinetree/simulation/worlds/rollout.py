@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import OptionError, ShapeError
+from ...evaluation.law_kernels import SlopeProgram
 from ...robot.robot import Robot
-from ...run.law_kernels import SlopeProgram
 from ...spatial.arrays import Array
 from .goals import Goals
 from .outcome import OutcomeLaw

@@ -13,8 +13,8 @@ from ...algorithms.closed_derivatives import state_basis
 from ...algorithms.independent_motion import independent_freedoms
 from ...algorithms.loop_clusters import Pivots
 from ...errors import UnsupportedError
-from ...run.law_kernels import LawProgram, StepProgram
-from ...run.step_adjoints import StepText, SweepProgram
+from ...evaluation.law_kernels import LawProgram, StepProgram
+from ...evaluation.step_adjoints import StepText, SweepProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..equation import Equation

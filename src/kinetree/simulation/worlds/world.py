@@ -22,11 +22,11 @@ from ...errors import (
     UnknownNameError,
     UnsupportedError,
 )  # fmt: skip
+from ...evaluation.law_kernels import LawProgram
 from ...forces.pushes import Push
 from ...former_names import former_arguments
 from ...robot.load import as_robot
 from ...robot.robot import Robot
-from ...run.law_kernels import LawProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ...spatial.numbers import whole_number

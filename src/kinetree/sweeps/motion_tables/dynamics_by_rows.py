@@ -31,6 +31,7 @@ from ...errors import (
     callers_level,
     explains_arguments,
 )
+from ...evaluation.checks import check_threads
 from ...former_names import former_arguments
 from ...identification.doubts.about_samples import doubtful_angles
 from ...io.paths import as_path, file_meant, is_folder
@@ -45,7 +46,6 @@ from ...io.units import ShownUnits
 from ...model.units import FORCE_OF
 from ...robot.load import as_robot
 from ...robot.robot import Robot
-from ...run.checks import check_threads
 from ...spatial.arrays import Array
 from ..fingerprints import fingerprint_of
 from ..folder import claim, part_file, refuse_used

@@ -12,8 +12,8 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, random_state, two_links, two_links_state
-from kinetree.run import compiler
-from kinetree.run.evaluator import Evaluator
+from kinetree.evaluation import compiler
+from kinetree.evaluation.evaluator import Evaluator
 
 
 def test_complex_wrenches_go_to_the_reference():

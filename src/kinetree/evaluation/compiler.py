@@ -29,8 +29,8 @@ from ..engine.kernels.composed import (
     SymmetricKernel,
 )
 from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.follower_kernels import LedKernel, LedSolutionKernel, Spread
 from ..engine.kernels.kernel import Kernel
-from ..engine.kernels.led import LedKernel, LedSolutionKernel, Spread
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
 from ..engine.make_once import MAKING, made_once
@@ -118,7 +118,7 @@ def warn_of_reference(what: str) -> None:
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
     """Return a value that changes whenever the algorithms do, so that stale code is never used."""
-    root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
+    root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "evaluation", "spatial")
     return cache.digest(*(cache.digest_of_sources(root / room) for room in rooms))
 
 

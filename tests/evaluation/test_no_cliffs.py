@@ -19,8 +19,8 @@ from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS
 from kinetree.engine.graph import TooLong
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.kernels.loop_kernel import RolledKernel
-from kinetree.run import evaluator
-from kinetree.run.compiler import Compiler, prepare
+from kinetree.evaluation import evaluator
+from kinetree.evaluation.compiler import Compiler, prepare
 
 ALL = bool(os.environ.get("KINETREE_ALL_SIZES"))
 """All sizes of all kinds up to the real limit take three minutes to trace, and a quarter of an hour to compile: ask for
@@ -108,7 +108,7 @@ def runs_compiled(robot, algorithm, monkeypatch):
 @pytest.mark.parametrize("count", EVERY_SIZE)
 def test_every_algorithm_of_every_size_is_compiled_or_says_that_it_is_not(kind, count, nothing_compiled, monkeypatch):
     if count > SIZES[0] and not ALL:
-        monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", SHORT_CODE)
+        monkeypatch.setattr("kinetree.evaluation.compiler.LONGEST_CODE", SHORT_CODE)
     compiler = Compiler(tree(kind, count).model)
     for algorithm in ALGORITHMS.values():
         if algorithm.needs_floating_base and kind != "floating":
@@ -149,7 +149,7 @@ def test_every_algorithm_of_mechanisms_of_every_size_is_compiled_or_says_that_it
 )
 @pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES if ALL)])
 def test_every_algorithm_computes_the_same_for_one_state_and_a_batch(kind, count, limit, monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", limit)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", limit)
     robot = tree(kind, count).with_backend("compiled")
     for algorithm in ALGORITHMS.values():
         if algorithm.needs_floating_base and kind != "floating":
@@ -160,14 +160,14 @@ def test_every_algorithm_computes_the_same_for_one_state_and_a_batch(kind, count
 
 @pytest.mark.parametrize("name", ["power", "floating_base_inverse_dynamics"])
 def test_what_has_no_loop_is_straight_code_of_large_trees(name, monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 4)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", 4)
     robot = tree("floating", 7).with_backend("compiled")
     runs_compiled(robot, ALGORITHMS[name], monkeypatch)
     assert robot.evaluator.compiler.handles(name)
 
 
 def test_code_that_is_too_long_is_said_once(monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", 50)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LONGEST_CODE", 50)
     robot = tree("followers", 8).with_backend("compiled")  # of which no other test keeps code
     runs_compiled(robot, ALGORITHMS["hybrid_dynamics"], monkeypatch)
     assert not robot.evaluator.compiler.handles("hybrid_dynamics")

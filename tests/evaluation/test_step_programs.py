@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinetree.run.law_kernels import Sizes, StepProgram
+from kinetree.evaluation.law_kernels import Sizes, StepProgram
 from kinetree.spatial import sin
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinetree.run.law_kernels import SearchProgram
+from kinetree.evaluation.law_kernels import SearchProgram
 from kinetree.spatial import where
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.run.law_kernels import LawProgram
+from kinetree.evaluation.law_kernels import LawProgram
 from kinetree.spatial.dual import Dual
 
 

@@ -42,7 +42,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("kind", ["chain", "loops over bodies", "followers", "mechanism"])
 def test_a_state_has_the_same_bits_in_any_batch_layout_and_thread(kind, precision, monkeypatch):
     if kind == "loops over bodies":
-        monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 4)
+        monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", 4)
     exact, rng = robot_of(kind), np.random.default_rng(0)
     robot = exact.with_precision(precision)
     # numbers that float32 has, too

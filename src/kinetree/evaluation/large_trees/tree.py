@@ -3,7 +3,7 @@
 A :class:`LoopedTree` stands in for a model.  When an algorithm walks it, each step is traced
 once for every *group* of bodies that look alike (same joint, same structure of constants,
 root or not, tip or not), with the numbers that differ between the bodies as parameters.  The result is a schedule
-(:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
+(:mod:`kinetree.evaluation.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
 
 Numbers that a step passes on stay in a work area. They go to the children and to the parent through pools whose slots
 are reused as soon as they are free (for a chain, these stay in the processor's nearest cache), and from one pass to a

@@ -126,7 +126,7 @@ def test_massless_bodies_may_get_their_mass_as_a_parameter(state):
 @pytest.fixture
 def every_tree_is_large(monkeypatch):
     for room in ("compiler", "law_kernels"):
-        monkeypatch.setattr(f"kinetree.run.{room}.LARGEST_UNROLLED", 0)
+        monkeypatch.setattr(f"kinetree.evaluation.{room}.LARGEST_UNROLLED", 0)
 
 
 def test_large_trees_do_not_leave_parameters_out(state, every_tree_is_large):
@@ -144,7 +144,7 @@ def test_large_trees_do_not_leave_parameters_out(state, every_tree_is_large):
 
 
 def test_too_many_operations_are_said_once(state, monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", 20)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LONGEST_CODE", 20)
     q, v, a = state
     robot, reference = (arm(mass=2.0317).with_backend(name) for name in ("compiled", "reference"))  # in no cache
     given = {"lower.M": 3.0}

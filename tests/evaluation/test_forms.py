@@ -20,9 +20,9 @@ from helpers.loop_models import five_bar
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS, Algorithm, Option, find
 from kinetree.engine.llvm import host
+from kinetree.evaluation import compiler
+from kinetree.evaluation.evaluator import Evaluator
 from kinetree.loops.coordinates import Coordinates
-from kinetree.run import compiler
-from kinetree.run.evaluator import Evaluator
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
 

@@ -11,9 +11,9 @@ from helpers.large_trees import chain, pinocchio_model, separate
 from helpers.robots import random_state, random_tree
 from kinetree.algorithms.table import find
 from kinetree.engine.kernels.loop_kernel import RolledKernel
-from kinetree.run import compiler
-from kinetree.run.large_trees.schedule import roll
-from kinetree.run.large_trees.tree import LoopedTree
+from kinetree.evaluation import compiler
+from kinetree.evaluation.large_trees.schedule import roll
+from kinetree.evaluation.large_trees.tree import LoopedTree
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
     large = robot.with_backend("compiled")
     assert_close(large.inverse_dynamics(*state), robot.inverse_dynamics(*state), 1e-12)
     assert_close(large.mass_matrix(state[0]), robot.mass_matrix(state[0]), 1e-12)
-    monkeypatch.setattr("kinetree.run.large_trees.groups.MOST_LOOKS", 1000)
+    monkeypatch.setattr("kinetree.evaluation.large_trees.groups.MOST_LOOKS", 1000)
     assert alike <= 5 * len(kinds) < len(LoopedTree(robot.model).groups)
 
 
@@ -372,7 +372,7 @@ def test_matrices_that_are_too_large_for_several_states_at_once(name, always_rol
     robot = random_tree(np.random.default_rng(5), 24, ["free", "spherical", "revolute", "cylindrical", "prismatic"])
     state = random_state(robot, np.random.default_rng(0), 5)[: len(find(name).inputs)]
     usual = np.asarray(getattr(robot.with_backend("compiled"), name)(*state)[0])
-    monkeypatch.setattr("kinetree.run.large_trees.schedule.MOST_SIDE_BY_SIDE", 1)
+    monkeypatch.setattr("kinetree.evaluation.large_trees.schedule.MOST_SIDE_BY_SIDE", 1)
     compute = getattr(robot.with_backend("compiled"), name)
     found = compute(*state)
     assert np.array_equal(found[0], usual)
@@ -395,7 +395,7 @@ def test_second_calls_of_large_trees_enter_no_python(floating, monkeypatch):
     ones = [getattr(large, name)(*(x[2] for x in given)) for name, given in calls]
     for (name, given), one in zip(calls, ones, strict=True):
         assert_close(one, getattr(robot, name)(*(x[2] for x in given)), 1e-11)
-    monkeypatch.setattr("kinetree.run.evaluator.Evaluator.run_checked", None)
+    monkeypatch.setattr("kinetree.evaluation.evaluator.Evaluator.run_checked", None)
     for (name, given), several, one in zip(calls, expected, ones, strict=True):
         assert np.array_equal(several[2], one), name
         assert np.array_equal(getattr(large, name)(*given), several)

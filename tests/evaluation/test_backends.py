@@ -18,7 +18,7 @@ from helpers.programs import run_alone
 from helpers.robots import floating_pair, gripper, random_state, two_links
 from kinetree.engine import cache
 from kinetree.engine.llvm import host
-from kinetree.run import compiler
+from kinetree.evaluation import compiler
 
 
 @pytest.mark.parametrize("value", ["~nobody-has-this-name/cache", None])

@@ -12,8 +12,8 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, two_links, two_links_state
 from kinetree.algorithms.table import find
-from kinetree.run.direct import DirectMethod
-from kinetree.run.evaluator import Evaluator
+from kinetree.evaluation.direct import DirectMethod
+from kinetree.evaluation.evaluator import Evaluator
 
 
 def test_a_subclass_keeps_its_own_methods():

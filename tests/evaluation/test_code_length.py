@@ -12,8 +12,8 @@ from helpers.compare import assert_close
 from helpers.robots import random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS
 from kinetree.engine.kernels.loop_kernel import RolledKernel
-from kinetree.run import compiler
-from kinetree.run.wrenches import each_body
+from kinetree.evaluation import compiler
+from kinetree.evaluation.wrenches import each_body
 
 
 def test_code_that_is_too_long_becomes_a_loop(monkeypatch, recwarn):

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve, sqrt, where
-from . import composite_body, constraints, factorization, newton_euler
+from . import composite_body, factorization, loop_constraints, newton_euler
 from .kinematics import poses
 from .passes import Scalars, present
 
@@ -137,10 +137,10 @@ def inverse_dynamics(
     """
     posed = poses(tree, q)
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
-    k_all = constraints.constraint_matrix(tree, q, posed)
+    k_all = loop_constraints.constraint_matrix(tree, q, posed)
     k = [k_all[r] for r in rows]
     columns = [[row[j] for j in dependent] for row in k]  # columns of K_d^T
-    multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent], constraints.usual_size(tree))
+    multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent], loop_constraints.usual_size(tree))
     forces: list[Scalar] = []
     for j in range(tree.nv):
         force = 0.0 if j in dependent else tau[j]
@@ -148,7 +148,7 @@ def inverse_dynamics(
             for row, multiplier in zip(k, multipliers, strict=True):
                 force = force - row[j] * multiplier
         forces.append(force)
-    bias = constraints.drift(tree, q, v, posed)
+    bias = loop_constraints.drift(tree, q, v, posed)
     return forces, multipliers, quality, residuals(tree, q, v, a, k_all, bias)
 
 
@@ -172,7 +172,7 @@ def allowed(
 
 def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix, bias: Scalars) -> Residuals:
     """Return how far a state, or a motion, is from what the loops allow."""
-    gaps = constraints.gaps(tree, q)
+    gaps = loop_constraints.gaps(tree, q)
     speeds = [inner(row, v) for row in k]
     left = [] if a is None else [inner(row, a) + b for row, b in zip(k, bias, strict=True)]
     return Residuals(inner(gaps, gaps), inner(speeds, speeds), inner(left, left))
@@ -183,14 +183,14 @@ def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix,
 
 def matrix(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None) -> Matrix:
     """Return the active rows of K: those of loops, and one per driven joint."""
-    found = constraints.constraint_matrix(tree, q, posed) if rows else []
+    found = loop_constraints.constraint_matrix(tree, q, posed) if rows else []
     units = [[1.0 if j == place else 0.0 for j in range(tree.nv)] for _, place in targets.joints]
     return [found[r] for r in rows] + units
 
 
 def gaps(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN) -> list[Scalar]:
     """Return how far positions are from where they must be."""
-    found = constraints.gaps(tree, q) if rows else []
+    found = loop_constraints.gaps(tree, q) if rows else []
     of_loops = [found[r] - targets.of_row(r)[0] if r in targets.rows else found[r] for r in rows]
     return of_loops + [q[place] - targets.of_joint(k)[0] for k, (place, _) in enumerate(targets.joints)]
 
@@ -209,7 +209,7 @@ def bias(
     tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None
 ) -> list[Scalar]:
     """Return the required values of -K a."""
-    found = constraints.drift(tree, q, v, posed) if rows else []
+    found = loop_constraints.drift(tree, q, v, posed) if rows else []
     of_loops = [found[r] - targets.of_row(r)[2] if r in targets.rows else found[r] for r in rows]
     return of_loops + [0.0 - targets.of_joint(k)[2] for k in range(len(targets.joints))]
 
@@ -399,5 +399,5 @@ def forward_dynamics(
         target = [t - 2.0 * alpha * s - beta * beta * g for t, s, g in off]
     forces = way.solve(target)
     total = [p + inner([row[j] for row in k], forces) for j, p in enumerate(push)]
-    quality = way.independence(constraints.usual_size(tree))
+    quality = way.independence(loop_constraints.usual_size(tree))
     return Constrained(way.free(total), forces[: len(rows)], forces[len(rows) :], quality)

@@ -11,7 +11,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, gripper, random_state, two_links, two_links_state
 from kinetree.engine.llvm import host
-from kinetree.run.evaluator import Evaluator
+from kinetree.evaluation.evaluator import Evaluator
 
 
 def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
@@ -24,7 +24,7 @@ def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
 
 
 def test_compiling_a_large_tree_ahead_of_time(monkeypatch):
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 2)
+    monkeypatch.setattr("kinetree.evaluation.compiler.LARGEST_UNROLLED", 2)
     robot = arm().with_backend("compiled")
     monkeypatch.setattr(robot.evaluator.compiler, "trace", None)  # nothing may be unrolled
     robot.compile(progress=False)

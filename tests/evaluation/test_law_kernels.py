@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.run import law_kernels
+from kinetree.evaluation import law_kernels
 
 
 def test_a_kernel_dropped_by_another_thread_is_still_returned(monkeypatch):

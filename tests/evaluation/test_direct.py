@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.run.direct import DirectMethod
-from kinetree.run.evaluator import Evaluator
+from kinetree.evaluation.direct import DirectMethod
+from kinetree.evaluation.evaluator import Evaluator
 
 METHODS = [name for name in dir(kt.Robot) if isinstance(inspect.getattr_static(kt.Robot, name), DirectMethod)]
 

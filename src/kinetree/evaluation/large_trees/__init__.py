@@ -4,7 +4,7 @@ from typing import Any
 
 
 def roll(*given: Any) -> Any:
-    """See :func:`kinetree.run.large_trees.schedule.roll`, which is imported for the first large tree."""
+    """See :func:`kinetree.evaluation.large_trees.schedule.roll`, which is imported for the first large tree."""
     from . import schedule
 
     return schedule.roll(*given)
