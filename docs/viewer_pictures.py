@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 import kinetree as kt
-from kinetree.view.viewer import Viewer
+from kinetree_studio.view.viewer import Viewer
 
 IMAGES = Path(__file__).parent / "images"
 

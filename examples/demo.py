@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree.view import has_screen
+from kinetree_studio.view.show import has_screen
 
 HERE = Path(__file__).parent
 OUTPUT = Path("demo-output")

@@ -16,7 +16,12 @@ pytestmark = pytest.mark.xdist_group("architecture")  # one process reads all fi
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kinetree"
-PACKAGES = (PACKAGE, ROOT / "gallery" / "kinetree_gallery", ROOT / "programs" / "kinetree_programs")
+PACKAGES = (
+    PACKAGE,
+    ROOT / "gallery" / "kinetree_gallery",
+    ROOT / "programs" / "kinetree_programs",
+    ROOT / "studio" / "kinetree_studio",
+)
 
 MOST_LINES, MOST_LINES_WITH_REASON = 700, 900
 MOST_FILES = 20
@@ -39,6 +44,7 @@ IMPORTED_LATE: dict[str, str] = {
     "export/symbolic/__init__.py": "SymPy, JAX and CasADi are extras: each is imported when it is asked for",
     "loops/parts/inverse.py": "the recursion between subsystems, which most programs never ask for",
     "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
+    "model/shapes/by_name.py": "kinds of shapes, for the first shape of a file",
     "parameters": "the same",
     "control/base.py": "laws for C, which most programs never ask for",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
@@ -48,7 +54,7 @@ IMPORTED_LATE: dict[str, str] = {
     "robot/loop_methods.py": "platforms, which most programs never ask for",
     "robot/load.py": "the readers of files: a robot that is built in code needs none",
     "robot/robot.py": "exports and actuation, which most programs never ask for",
-    "run/large_trees/__init__.py": "loops over bodies, for the first large tree",
+    "evaluation/large_trees/__init__.py": "loops over bodies, for the first large tree",
     "simulation/arguments.py": "forces of the user's own; and rigid contacts, for a message",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
     "simulation/integrators/steps_on_arrays.py": "large trees",

@@ -25,7 +25,14 @@ def test_the_first_call_does_not_import_what_it_does_not_need():
 
 def test_importing_kinetree_imports_neither_simulation_nor_scipy():
     """What a script that only computes torques would wait for in vain."""
-    late = ("scipy", "kinetree.simulation", "kinetree.gallery", "kinetree_gallery", "kinetree_programs")
+    late = (
+        "scipy",
+        "kinetree.simulation",
+        "kinetree.gallery",
+        "kinetree_gallery",
+        "kinetree_programs",
+        "kinetree_studio",
+    )
     code = f"import sys, kinetree; print([m for m in {late} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
@@ -62,7 +69,14 @@ def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
     found = modules_of(program, tmp_path)
     assert len(found) <= 45
     assert "pyarrow" not in found
-    unwanted = ("kinetree.model", "kinetree.robot", "kinetree.gallery", "kinetree_gallery", "kinetree_programs")
+    unwanted = (
+        "kinetree.model",
+        "kinetree.robot",
+        "kinetree.gallery",
+        "kinetree_gallery",
+        "kinetree_programs",
+        "kinetree_studio",
+    )
     assert not [name for name in found if name.startswith(unwanted)]
 
 
@@ -80,11 +94,11 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
 @pytest.mark.parametrize(
     ("words", "answer", "most"),
     [
-        ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 110),
-        ("kinetree simulate four-bar --over cr", "crank_joint", 110),
+        ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 117),
+        ("kinetree simulate four-bar --over cr", "crank_joint", 117),
         ("kinetree simulate kuka-kr5 --integ", "--integrator", 80),
-        ("kinetree inverse four-bar --speed cr", "crank_joint=", 95),
-        ("kinetree info kuka-kr5 --locked joint_1", "joint_1=", 92),
+        ("kinetree inverse four-bar --speed cr", "crank_joint=", 101),
+        ("kinetree info kuka-kr5 --locked joint_1", "joint_1=", 98),
     ],
 )
 def test_completing_an_option_imports_no_simulation(words, answer, most, tmp_path):

@@ -15,8 +15,8 @@ from kinetree.io.tables.reading import open_table
 from kinetree.studies import user_study
 from kinetree.studies.report import without_tags
 from kinetree.studies.study import Outcome, Study
-from kinetree.view import triangles
-from kinetree.view.page import page, unpacked
+from kinetree_studio.view import triangles
+from kinetree_studio.view.page import page, unpacked
 
 LINKS = '<link name="a"/><link name="b"/>'
 JOINT = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
@@ -73,7 +73,7 @@ def test_pickles_in_files_of_arrays_are_not_opened(tmp_path, key):
 @pytest.mark.parametrize("name", ["secret.pkl", "secret.py", "/etc/passwd", "http://localhost/a.stl"])
 def test_meshes_are_read_from_files_of_meshes_only(tmp_path, name):
     pytest.importorskip("trimesh")
-    from kinetree.view.geometry import read_visuals
+    from kinetree_studio.view.geometry import read_visuals
 
     (tmp_path / "secret.pkl").write_bytes(pickle.dumps(Evil(str(tmp_path / "owned"))))
     (tmp_path / "secret.py").write_text("open('owned', 'w')")

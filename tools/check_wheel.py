@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("src/kinetree", "gallery/kinetree_gallery", "programs/kinetree_programs")
+PACKAGES = ("src/kinetree", "gallery/kinetree_gallery", "programs/kinetree_programs", "studio/kinetree_studio")
 COMMANDS = (
     ("--version",), ("list",), ("info", "kuka-kr5"), ("doctor",),
     ("simulate", "kuka-kr5", "--time", "0.1", "-o", "motion.csv"),

@@ -478,7 +478,8 @@ class ExplainsArguments:
     """A base of classes for users: public methods, and construction, explain what is wrong with their arguments.
 
     Each subclass wraps the methods that it defines itself, once, when it is defined.  Properties and other descriptors
-    stay as they are: :class:`kinetree.run.direct.DirectMethod` explains the method that machine code falls back on.
+    stay as they are: :class:`kinetree.evaluation.direct.DirectMethod` explains the method that machine code falls
+    back on.
     """
 
     __slots__ = ()
@@ -660,7 +661,7 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
-_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs")
+_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs", "kinetree_studio")
 
 _BETWEEN = ("functools", "contextlib")
 """Modules whose frames may lie between two frames of kinetree without being the caller."""

@@ -19,7 +19,12 @@ import pytest
 import kinetree as kt
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = (ROOT / "src" / "kinetree", ROOT / "gallery" / "kinetree_gallery", ROOT / "programs" / "kinetree_programs")
+SOURCES = (
+    ROOT / "src" / "kinetree",
+    ROOT / "gallery" / "kinetree_gallery",
+    ROOT / "programs" / "kinetree_programs",
+    ROOT / "studio" / "kinetree_studio",
+)
 PAGES = [
     page
     for page in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *(ROOT / "changelog").glob("*.md")]

@@ -17,9 +17,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import KinetreeError
-from ..run.machine_code import CodeCache, MachineCode, code_cache, machine_code
+from ..evaluation.machine_code import CodeCache, MachineCode, code_cache, machine_code
+from ..io.studio_package import of_studio
 from ..version import VERSION
-from ..view.browser import find_browser
 from .bench import Timing, measure, sample
 from .shared import ERROR, GivenRobot, Json, make_console, messages, print_json
 
@@ -217,7 +217,7 @@ def _place() -> Path:
 def _browser() -> str:
     """Return the path of Chromium, which draws pictures; empty if there is none."""
     try:
-        return find_browser()
+        return str(of_studio("view.browser").find_browser())
     except KinetreeError:
         return ""
 

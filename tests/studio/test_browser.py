@@ -12,8 +12,9 @@ from helpers.sockets import children, listening, needs_linux
 from helpers.view_models import falling_box, pendulum
 from kinetree import view
 from kinetree.errors import OptionError
-from kinetree.view import capture, play
-from kinetree.view.browser import find_browser
+from kinetree.view import play
+from kinetree_studio.view import capture
+from kinetree_studio.view.browser import find_browser
 
 try:
     BROWSER = find_browser()

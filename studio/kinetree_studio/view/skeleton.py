@@ -14,13 +14,15 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from ..model.attachments import attachments, is_held_at_origin
-from ..model.joints import JointKind
-from ..model.mass import MassProperties
-from ..model.pose import Pose
-from ..model.tree import BASE, Model
-from ..spatial.arrays import Array
-from .geometry import Box, Capsule, Color, Cylinder, Facets, Look, Sphere
+from kinetree.model.attachments import attachments, is_held_at_origin
+from kinetree.model.joints import JointKind
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
+from kinetree.model.shapes import Box, Capsule, Cylinder, Sphere
+from kinetree.model.tree import BASE, Model
+from kinetree.spatial.arrays import Array
+
+from .geometry import Color, Facets, Look
 
 PALETTE: tuple[Color, ...] = (
     (0.298, 0.471, 0.659, 1.0),

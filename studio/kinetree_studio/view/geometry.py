@@ -7,57 +7,21 @@ viewed.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import FileFormatError, RobotFileNotFoundError
-from ..model.formats import xml
-from ..model.formats.xml import Element
-from ..model.pose import Pose
-from ..model.tree import Model
-from ..spatial.arrays import Array
+from kinetree.errors import FileFormatError, ModelError, RobotFileNotFoundError
+from kinetree.model.formats import xml
+from kinetree.model.formats.mesh_addresses import find_mesh
+from kinetree.model.formats.xml import Element
+from kinetree.model.pose import Pose
+from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from kinetree.model.tree import Model
+from kinetree.spatial.arrays import Array
 
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, from 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """A box about the origin, edges along the axes."""
-
-    size: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class Cylinder:
-    """A cylinder about the origin, along z."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True)
-class Capsule:
-    """A cylinder about the origin, along z, with round ends beyond its length."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True)
-class Sphere:
-    """A ball about the origin."""
-
-    radius: float
-
-
-@dataclass(frozen=True)
-class Ellipsoid:
-    """An ellipsoid about the origin, with its radii along the axes."""
-
-    radii: tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +128,13 @@ class _UrdfLooks:
         geometry = next(visual.all("geometry"), None)
         if geometry is None or not geometry.children:
             raise FileFormatError(f"a visual of link {link!r} has no geometry", str(self.path), visual.line)
-        shape = _shape(geometry.children[0], self.path, self.package_dirs)
+        made = geometry.children[0]
+        try:
+            shape = _shape(made, self.path, self.package_dirs)
+        except FileFormatError:
+            raise
+        except ModelError as problem:
+            raise FileFormatError(str(problem), str(self.path), made.line) from None
         return Look(frame.body, shape, frame.pose @ self.origin(visual), self.color(visual), line=visual.line)
 
     def origin(self, visual: Element) -> Pose:
@@ -218,7 +188,7 @@ def _shape(element: Element, path: Path, package_dirs: Sequence[Path]) -> Shape:
     if element.tag == "mesh":
         x, y, z = _numbers(element, "scale", 3, path, (1.0, 1.0, 1.0))
         address = element.attributes.get("filename", "")
-        return MeshFile(_found(address, path, element.line, package_dirs), (x, y, z))
+        return MeshFile(find_mesh(address, path, element.line, package_dirs), (x, y, z))
     raise FileFormatError(f"<{element.tag}> is not a shape that can be drawn", str(path), element.line)
 
 
@@ -236,46 +206,3 @@ def _numbers(
         what = "a number" if count == 1 else f"{count} numbers"
         raise FileFormatError(f"<{element.tag}> needs {what} for {name}, not {text!r}", str(path), element.line)
     return values
-
-
-# ------------------------------------------------------------------ where meshes are
-
-
-def _found(address: str, robot_file: Path, line: int, package_dirs: Sequence[Path]) -> Path:
-    tried = list(_places(address, robot_file, package_dirs))
-    for place in tried:
-        if place.is_file():
-            return place
-    raise FileFormatError(f"the mesh {address!r} is not there ({_looked(tried)})", str(robot_file), line)
-
-
-def _looked(tried: Sequence[Path]) -> str:
-    if not tried:
-        return "only files can be read"
-    more = f" and {len(tried) - 1} other places" if len(tried) > 1 else ""
-    return f"looked for {tried[0]}{more}"
-
-
-def _places(address: str, robot_file: Path, package_dirs: Sequence[Path]) -> Iterator[Path]:
-    """Yield possible paths of a mesh; ``package://name/rest`` is searched from the robot file up, then as in ROS."""
-    scheme, separator, rest = address.replace("\\", "/").partition("://")
-    folder = robot_file.resolve().parent
-    if not separator:
-        yield folder / scheme
-    elif scheme == "file":
-        yield Path(rest)
-    elif scheme in ("package", "model"):
-        package, _, inside = rest.partition("/")
-        for holder in (*package_dirs, folder, *folder.parents, *_ros_folders()):
-            yield holder / package / inside
-            if holder.name == package:
-                yield holder / inside
-
-
-def _ros_folders() -> Iterator[Path]:
-    for part in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
-        if part:
-            yield Path(part)
-    for part in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-        if part:
-            yield Path(part) / "share"

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnsupportedError
-from ..model.tree import BASE
-from ..robot.robot import Robot
-from ..run.wrenches import Wrench
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, ShapeError, UnsupportedError
+from kinetree.evaluation.wrenches import Wrench
+from kinetree.model.tree import BASE
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .motion import BodyPoint, Track, quaternions, rotate
 
 

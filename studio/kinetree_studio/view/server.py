@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ..errors import KinetreeError, Message, OptionError, Setting
+from kinetree.errors import KinetreeError, Message, OptionError, Setting
 
 News = dict[str, Any]
 

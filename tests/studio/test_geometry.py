@@ -10,13 +10,15 @@ import kinetree as kt
 from helpers.robots import arm, random_state, random_tree
 from helpers.view_models import FOUR_BAR, FOUR_BARS, JANSEN, drawn_four_bar, jansen_leg, jansen_points
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-from kinetree.view import skeleton, view
-from kinetree.view.figures import appearance, extent
-from kinetree.view.geometry import Box, Capsule, Cylinder, Ellipsoid, Facets, MeshFile, Sphere, read_visuals
-from kinetree.view.mjcf_geometry import read_geoms
-from kinetree.view.motion import Poses, rotate
-from kinetree.view.scene import connectors
-from kinetree.view.triangles import triangles
+from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from kinetree.view import view
+from kinetree_studio.view import skeleton
+from kinetree_studio.view.figures import appearance, extent
+from kinetree_studio.view.geometry import Facets, MeshFile, read_visuals
+from kinetree_studio.view.mjcf_geometry import read_geoms
+from kinetree_studio.view.motion import Poses, rotate
+from kinetree_studio.view.scene import connectors
+from kinetree_studio.view.triangles import triangles
 
 URDF = """<robot name="shapes">
   <material name="red"><color rgba="1 0 0 1"/></material>

@@ -14,12 +14,13 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper
 from helpers.view_models import falling_box, pendulum
 from kinetree import view
-from kinetree.view import Viewer, page_data, play
-from kinetree.view.motion import Poses
-from kinetree.view.page import unpacked
-from kinetree.view.scene import ground_height, plane_normal
-from kinetree.view.server import PageServer
-from kinetree.view.sliders import coordinates, from_sliders, to_sliders
+from kinetree.view import Viewer, play
+from kinetree_studio.view import page_data
+from kinetree_studio.view.motion import Poses
+from kinetree_studio.view.page import unpacked
+from kinetree_studio.view.scene import ground_height, plane_normal
+from kinetree_studio.view.server import PageServer
+from kinetree_studio.view.sliders import coordinates, from_sliders, to_sliders
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelWarning, OptionError, callers_level
-from ..model.tree import BASE
-from ..robot.robot import Robot
-from ..spatial.arrays import Array, as_array
+from kinetree.errors import ModelWarning, OptionError, callers_level
+from kinetree.model.tree import BASE
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array, as_array
+
 from . import geometry, skeleton
 from .mjcf_geometry import read_geoms
 from .motion import Poses, Track

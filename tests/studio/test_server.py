@@ -9,8 +9,8 @@ import time as clock
 
 import pytest
 
-from kinetree.view import server as served
-from kinetree.view.server import PageServer
+from kinetree_studio.view import server as served
+from kinetree_studio.view.server import PageServer
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError
-from ..spatial.arrays import Array
-from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, MeshFile, Shape, Sphere
+from kinetree.errors import FileFormatError
+from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from kinetree.spatial.arrays import Array
+
+from .geometry import Color, Facets, MeshFile, Shape
 
 ROUND = 24
 """Number of facets around a cylinder."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import kinematics
-from ..errors import NoValueError, OptionError
-from ..model.changes.values import symbols_of_geometry
-from ..model.tree import BASE, Model
-from ..robot.robot import Robot
-from ..simulation.records.record import Record, require_joints_of
-from ..spatial.arrays import Array, pack, quaternions_of, split
+from kinetree.algorithms import kinematics
+from kinetree.errors import NoValueError, OptionError
+from kinetree.model.changes.values import symbols_of_geometry
+from kinetree.model.tree import BASE, Model
+from kinetree.robot.robot import Robot
+from kinetree.simulation.records.record import Record, require_joints_of
+from kinetree.spatial.arrays import Array, pack, quaternions_of, split
 
 FINEST = 1.0 / 60.0
 """If samples are farther apart than this many seconds, samples in between are interpolated."""

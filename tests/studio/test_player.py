@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.robots import floating_pair, random_state, random_tree
 from helpers.view_models import falling_box, pendulum
-from kinetree.view.motion import FINEST, BodyPoint, Poses, Track
-from kinetree.view.player import Player
+from kinetree_studio.view.motion import FINEST, BodyPoint, Poses, Track
+from kinetree_studio.view.player import Player
 
 # ------------------------------------------------------------------ where bodies are
 

@@ -6,7 +6,7 @@ import threading
 import time as clock
 from collections.abc import Callable
 
-from ..errors import Message, OptionError, Setting
+from kinetree.errors import Message, OptionError, Setting
 
 FRAME = 1.0 / 30.0
 """Seconds between two pictures during playback."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, StateError
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import KinetreeError, StateError
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 NOTHING = 1e-9
 """Forces below this fraction of the largest one are rounding errors."""

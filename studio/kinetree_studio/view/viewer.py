@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, UnknownNameError
-from ..io.atomic_files import beside
-from ..io.progress import Bar
-from ..io.units import ShownUnits
-from ..model.tree import Joint
-from ..spatial.arrays import Array, as_array
+from kinetree.errors import Message, OptionError, Setting, UnknownNameError
+from kinetree.io.atomic_files import beside
+from kinetree.io.progress import Bar
+from kinetree.io.units import ShownUnits
+from kinetree.model.tree import Joint
+from kinetree.spatial.arrays import Array, as_array
+
 from . import capture
 from .at_rest import at_rest
 from .figures import Figure

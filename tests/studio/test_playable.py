@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from helpers.robots import arm, floating_pair
 from helpers.view_models import pendulum
-from kinetree.view.given_wrenches import with_wrenches
-from kinetree.view.playable import MOST_NUMBERS, as_track
+from kinetree_studio.view.given_wrenches import with_wrenches
+from kinetree_studio.view.playable import MOST_NUMBERS, as_track
 
 T = np.linspace(0.0, 1.0, 21)
 Q = np.column_stack([np.sin(T), 0.5 * T, 0.1 * T**2])

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import StateError
-from ..io.units import ShownUnits
-from ..model.describe import counted
-from ..model.tree import BASE, Model
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import StateError
+from kinetree.io.units import ShownUnits
+from kinetree.model.describe import counted
+from kinetree.model.tree import BASE, Model
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .figures import Figure
 from .motion import Poses, Track, quaternions
 from .scene import FIELD_OF_VIEW, Sight, round_number

@@ -15,10 +15,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..errors import OptionError, OutputError
-from ..io.atomic_files import beside
-from ..io.paths import as_path, is_folder
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, OutputError
+from kinetree.io.atomic_files import beside
+from kinetree.io.paths import as_path, is_folder
+from kinetree.spatial.arrays import Array
+
 from . import browser as chromium
 
 PICTURES = (".png", ".jpg", ".jpeg")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..errors import ClosureError
-from ..model.joints.kind import random_bounds
-from ..model.tree import Joint
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import ClosureError
+from kinetree.model.joints.kind import random_bounds
+from kinetree.model.tree import Joint
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 STEP = 0.1
 """Radians or meters by which a joint moves in each step while loops are kept closed."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..model.formats.mjcf_compile import import_mujoco
-from ..model.formats.mjcf_process import compiled
-from ..model.formats.source import Source
-from ..model.pose import Pose
-from ..model.tree import Model
-from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, Look, Shape, Sphere
+from kinetree.model.formats.mjcf_compile import import_mujoco
+from kinetree.model.formats.mjcf_process import compiled
+from kinetree.model.formats.source import Source
+from kinetree.model.pose import Pose
+from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from kinetree.model.tree import Model
+
+from .geometry import Color, Facets, Look, Shape
 
 SHOWN_GROUPS = 3
 """MuJoCo's own viewer shows geoms of groups 0 to 2; by convention, others are for collisions."""

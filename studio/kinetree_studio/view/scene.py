@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError
-from ..model.attachments import is_held_at_origin, sliding_freedoms
-from ..model.pose import Pose
-from ..model.tree import Model
-from ..spatial.arrays import Array
+from kinetree.errors import FileFormatError, OptionError
+from kinetree.model.attachments import is_held_at_origin, sliding_freedoms
+from kinetree.model.pose import Pose
+from kinetree.model.tree import Model
+from kinetree.spatial.arrays import Array
+
 from . import skeleton
 from .geometry import Color, Look
 from .motion import BodyPoint, Poses, Track, rotate

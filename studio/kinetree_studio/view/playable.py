@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, ModelWarning, OptionError, ShapeError, callers_level
-from ..identification.measured import Measured
-from ..io.paths import as_path
-from ..io.tables.formats import FORMATS
-from ..io.tables.reading import open_table
-from ..model.describe import counted
-from ..motion.trajectory_interface import Trajectory
-from ..robot.robot import Robot
-from ..simulation.records.record import Record
-from ..spatial.arrays import Array
+from kinetree.errors import FileFormatError, ModelWarning, OptionError, ShapeError, callers_level
+from kinetree.identification.measured import Measured
+from kinetree.io.paths import as_path
+from kinetree.io.tables.formats import FORMATS
+from kinetree.io.tables.reading import open_table
+from kinetree.model.describe import counted
+from kinetree.motion.trajectory_interface import Trajectory
+from kinetree.robot.robot import Robot
+from kinetree.simulation.records.record import Record
+from kinetree.spatial.arrays import Array
+
 from .given_wrenches import with_wrenches
 from .motion import MOST_SAMPLES, Track
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial.arrays import Array
+from kinetree.spatial.arrays import Array
 
 SCRIPTS = (
     "linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "units.js", "panel.js", "curves.js", "main.js"
@@ -27,7 +27,7 @@ def page(title: str, show: dict[str, Any]) -> str:
     ----------
     title : str
     show : dict
-        The result of :func:`kinetree.view.page_data.show_data`: plain values and arrays.
+        The result of :func:`kinetree_studio.view.page_data.show_data`: plain values and arrays.
 
     Returns
     -------
