@@ -44,6 +44,8 @@ from .errors import TrajectoryError as TrajectoryError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreachableError as UnreachableError
 from .errors import UnsupportedError as UnsupportedError
+from .evaluation.functions import compile_function as compile_function
+from .evaluation.wrenches import Wrench as Wrench
 from .export import c_code as c_code
 from .export import published_counts
 from .export import symbolic as symbolic
@@ -53,6 +55,7 @@ from .identification.measured import Measured as Measured
 from .identification.procedure import identify as identify
 from .loops.constraint_forces import ConstraintForces as ConstraintForces
 from .model import euler_angle_joints as euler_angle_joints
+from .model import shapes as shapes
 from .model.dh.table import DHTable as DHTable
 from .model.joint_fields import Mimic as Mimic
 from .model.joints import Continuous as Continuous
@@ -95,8 +98,6 @@ from .robot.linkage import linkage as linkage
 from .robot.load import load as load
 from .robot.mechanism import Mechanism as Mechanism
 from .robot.robot import Robot as Robot
-from .run.functions import compile_function as compile_function
-from .run.wrenches import Wrench as Wrench
 from .simulation.constrained.drift import Baumgarte as Baumgarte
 from .simulation.constrained.driven_robot import DrivenRobot as DrivenRobot
 from .simulation.events import Event as Event

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.crate_files import CYLINDERS, TEXT, drawn, loaded
 from kinetree.errors import ModelError, ModelWarning, UnknownNameError
-from kinetree.model.tree import ContactShape
+from kinetree.model.shapes import ContactShape, Sphere
 
 g = kt.ground
 FORMATS = pytest.mark.parametrize("kind", TEXT)
@@ -74,15 +74,17 @@ def test_shapes_do_not_make_another_robot(tmp_path, kind):
 
 
 def test_shapes_that_cannot_be_read_are_no_error(tmp_path):
-    """Collisions were never looked at: what is wrong with them must not refuse a robot that could be loaded."""
+    """What is wrong with them must not refuse a robot: they are left out, with one warning that has the lines."""
     bad = """<collision><geometry><sphere radius="big"/></geometry></collision><collision><geometry><blob/></geometry>
     </collision><collision/><collision><geometry/></collision>"""
-    robot = loaded(tmp_path, "urdf", bad)
-    assert [s.kind for s in robot.model.shapes] == ["box", "capsule", "sphere", "unreadable sphere", "blob"]
+    said = r"2 things are odd:\n  line 11: .*'arm' is left out: .*big.*\n.* named 'blob'"
+    with pytest.warns(ModelWarning, match=said):
+        robot = loaded(tmp_path, "urdf", bad)
+    assert [s.kind for s in robot.shapes] == ["box", "capsule", "sphere"]
 
 
 def test_a_robot_without_shapes_says_what_to_name():
     robot = kt.load("quadruped")
     with pytest.raises(ModelError, match="gives its bodies no spheres, capsules or boxes: name spots"):
         g.collision_spots(robot)
-    assert ContactShape("trunk", "sphere", (0.1,)).pose.is_identity
+    assert ContactShape("trunk", Sphere(0.1)).pose.is_identity

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level
-from ..model.tree import BASE, ContactShape, Model
+from ..model.shapes.contact_shape import ContactShape
+from ..model.shapes.solid import corners
+from ..model.tree import BASE, Model
 from .surfaces import Plane, Spot, triple
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ SPOTTED = ("sphere", "capsule", "box")
 """Kinds of shapes that become spots."""
 
 
-PLURALS = {"box": "boxes", "mesh": "meshes"}
+PLURALS = {"box": "boxes", "mesh": "meshes", "convex_hull": "convex hulls", "height_field": "height fields"}
 
 
 def counted_kinds(shapes: Iterable[ContactShape]) -> str:
@@ -79,14 +81,14 @@ def collision_spots(robot: Robot, bodies: Sequence[str] | None = None) -> list[S
 
 
 def _spots(shape: ContactShape) -> list[Spot]:
-    radius, points = 0.0, np.zeros((0, 3))
+    radius, points, solid = 0.0, np.zeros((0, 3)), shape.shape
     if shape.kind == "sphere":
-        radius, points = shape.size[0], np.zeros((1, 3))
+        radius, points = solid.numbers()[0], np.zeros((1, 3))
     elif shape.kind == "capsule":
-        radius, points = shape.size[0], np.outer([-0.5, 0.5], [0.0, 0.0, shape.size[1]])
+        radius, half = solid.numbers()
+        points = np.outer([-half, half], [0.0, 0.0, 1.0])
     elif shape.kind == "box":
-        corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
-        points = np.array(corners) * shape.size
+        points = np.array(corners(solid.numbers()))
     placed = points @ shape.pose.rotation.T + shape.pose.translation
     return [Spot(shape.frame, triple(p, "a collision shape"), radius) for p in placed]
 

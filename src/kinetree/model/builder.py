@@ -21,6 +21,7 @@ from .joint_fields import JOINT_DATA, LARGEST, LIMITS, JointData, Mimic, doubtfu
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
+from .shape_builder import ShapeBuilder
 from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, check_gravity, lay_out
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -54,7 +55,7 @@ def _shown(keywords: type) -> Callable[[Method], Method]:
     return show
 
 
-class ModelBuilder(DriveBuilder):
+class ModelBuilder(DriveBuilder, ShapeBuilder):
     """Collects bodies, joints and frames in any order; :meth:`model` checks and orders them.
 
     Parameters
@@ -85,7 +86,8 @@ class ModelBuilder(DriveBuilder):
         self._frames: dict[str, tuple[str, Pose]] = {}
         self._configurations: dict[str, dict[str, tuple[float, ...]]] = {}
         self._loops: dict[str, Draft] = {}
-        super().__init__()
+        DriveBuilder.__init__(self)
+        ShapeBuilder.__init__(self)
         self._base_is_ground = False  # whether only the base can be the root
 
     # Describing
@@ -535,6 +537,7 @@ class ModelBuilder(DriveBuilder):
             *self._drives(joints, seat),
             self._named_configurations(joints),
             self._coupled(joints),
+            **self._finished_shapes(seat),
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:

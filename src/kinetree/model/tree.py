@@ -21,6 +21,8 @@ from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
+from .shapes.contact_shape import ContactShape
+from .shapes.pairs import touching_pairs
 from .units import FORCE_OF
 
 BASE = -1
@@ -60,29 +62,6 @@ class Frame:
 
     name: str
     body: int
-    pose: Pose = field(default_factory=Pose)
-
-
-@dataclass(frozen=True)
-class ContactShape:
-    """A collision shape of a body or of the world, from a robot's file; dynamics does not use it.
-
-    Attributes
-    ----------
-    frame : str
-        Body or frame that it is fixed to; the robot's base for shapes in the world.
-    kind : str
-        ``"sphere"``, ``"capsule"``, ``"cylinder"``, ``"box"``, ``"ellipsoid"``, ``"plane"``, ``"mesh"``, or any other
-        word of the file.
-    size : tuple of floats
-        Radius; radius and length of the straight part along z; edges of a box; radii of an ellipsoid.
-    pose : Pose
-        Pose in the frame.  A plane's z axis points out of the ground.
-    """
-
-    frame: str
-    kind: str
-    size: Floats = ()
     pose: Pose = field(default_factory=Pose)
 
 
@@ -259,7 +238,11 @@ class Model:
     couplings: tuple[JointCoupling, ...] = ()
     loads: tuple[Load, ...] = ()
     shapes: tuple[ContactShape, ...] = field(default=(), compare=False, repr=False)
-    """Collision shapes from its file; they do not count when robots are compared."""
+    """Shapes that may touch; they do not count when robots are compared."""
+    contact_exclusions: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """Names of shapes or bodies that do not touch one another."""
+    contact_inclusions: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """Names of shapes or bodies that may touch one another, whatever else would rule that out."""
     drawing: Any = field(default=None, compare=False, repr=False)
     """The :class:`kinetree.model.linkages.drawing.Drawing` that it was made from; use :func:`drawing_of` to get it."""
     table: Any = field(default=None, compare=False, repr=False)
@@ -395,6 +378,11 @@ class Model:
     def is_constrained(self) -> bool:
         """Whether loops or couplings constrain the joints of the tree."""
         return bool(self.loops or self.couplings)
+
+    @cached_property
+    def touching_pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of shapes that may touch, by their indices; see :mod:`kinetree.model.shapes.pairs`."""
+        return touching_pairs(self)
 
     def opened(self) -> Model:
         """Return the tree alone: without the constraints of loops and couplings."""

@@ -13,6 +13,7 @@ from ..errors import ExplainsArguments, UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
 from ..model.actuators import Actuator, Tendon
+from ..model.shapes.contact_shape import ContactShape
 from ..model.tree import BASE, Body, Frame, Joint, Model
 from ..spatial.arrays import Array
 
@@ -48,6 +49,11 @@ class Description(ExplainsArguments):
         :attr:`q_names` and :attr:`v_names` for one name per entry.
         """
         return [j.name for j in self.model.joints]
+
+    @property
+    def shapes(self) -> tuple[ContactShape, ...]:
+        """Shapes that may touch, on bodies and on the ground; see :mod:`kinetree.shapes`."""
+        return self.model.shapes
 
     @property
     def q_names(self) -> list[str]:

@@ -21,12 +21,13 @@ from ...errors import Message, Setting
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import ContactShape, Model
+from ..tree import Model
 from . import xml
 from .mjcf_compile import import_mujoco, refusal
 from .mjcf_drives import Drives
 from .mjcf_process import compiled, start
-from .source import SIZES, FileBuilder, Options, Source, listed
+from .mjcf_shapes import read_geoms
+from .source import FileBuilder, Options, Source, listed
 
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
 """Neutral coordinates of ball and free joints, keyed by their count."""
@@ -105,31 +106,13 @@ class _MjcfReader:
             with self.builder.at(None):
                 self._read_body(i, free=i == floating)
         self._read_sites()
-        self._read_shapes()
+        read_geoms(self.mujoco, m, self.body_names, self.builder)
         self._read_equalities()
         self.drives.read_tendons(self.builder, not self._is_off("SPRING"), not self._is_off("DAMPER"), self._skip)
         self.drives.read_actuators(self.builder, self._skip)
         self._read_keyframes()
         self._note_what_is_not_understood()
         return self.builder.finish(floating_base=False)
-
-    def _read_shapes(self) -> None:
-        """Keep the geoms that can touch something; MuJoCo gives half lengths."""
-        m, kinds = self.compiled, self.mujoco.mjtGeom
-        if m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_CONTACT):
-            return
-        names = {int(getattr(kinds, f"mjGEOM_{word.upper()}")): word for word in (*SIZES, "mesh")}
-        paired = {int(i) for pair in (m.pair_geom1, m.pair_geom2) for i in pair}
-        for i in range(m.ngeom):
-            if not (m.geom_contype[i] or m.geom_conaffinity[i] or i in paired):
-                continue
-            kind = names.get(int(m.geom_type[i]), "height field")
-            r, *halves = (float(x) for x in m.geom_size[i])
-            whole = {"sphere": (r,), "capsule": (r, 2.0 * halves[0]), "cylinder": (r, 2.0 * halves[0]),
-                     "box": (2.0 * r, *(2.0 * x for x in halves)), "ellipsoid": (r, *halves)}  # fmt: skip
-            pose = Pose.of(m.geom_pos[i], quaternion=_xyzw(m.geom_quat[i]))
-            frame = self.body_names[m.geom_bodyid[i]]
-            self.builder.add_shape(ContactShape(frame, kind, whole.get(kind, ()), pose))
 
     def _body_to_free(self) -> int | None:
         """Return the one body welded to the world, if ``floating_base=True`` asks to free it."""

@@ -24,6 +24,8 @@ from ..pose import Pose
 from ..tree import BASE, Joint, Loop, Model
 from . import losses, xml
 from .mjcf import WITHOUT_MOTOR
+from .mjcf_shapes import GeomWriter
+from .mjcf_words import numbers, pose_words, wxyz
 
 LEAST = 1e-15
 """MuJoCo accepts masses and inertias of moving bodies only above this."""
@@ -69,6 +71,7 @@ class _MjcfWriter:
         for frame in self.model.frames:
             if frame.name not in self.named:
                 self._site(frame.name, frame.body, frame.pose)
+        self.geoms = GeomWriter(self.model)
         self.equalities = [line for loop in self.model.loops for line in self._loop(loop)]
         self.tendons = [line for tendon in self.model.tendons for line in self._tendon(tendon)]
 
@@ -90,23 +93,26 @@ class _MjcfWriter:
         model = self.model
         self._add(0, f"<mujoco model={xml.quoted(model.name)}>")
         self._add(1, '<compiler angle="radian" autolimits="true"/>')
-        self._add(1, f"<option gravity={_numbers(model.gravity)}/>")
+        self._add(1, f"<option gravity={numbers(model.gravity)}/>")
         self._add(1, "<worldbody>")
         if model.base.name != "world":
             self.sites[BASE].append((model.base.name, Pose()))
         self._write_sites(BASE, Pose(), 2)
+        self._write_geoms(BASE, Pose(), 2)
         for i in self.children[BASE]:
             self._body([i], Pose(), 2)
         self._add(1, "</worldbody>")
         self.equalities += [self._follower(joint) for joint in model.joints if joint.mimic]
         self.equalities += [self._coupling(coupling) for coupling in model.couplings]
+        self._section("asset", self.geoms.assets)
+        self._section("contact", self.geoms.contacts())
         self._section("tendon", self.tendons)
         self._section("equality", self.equalities)
         self._section("actuator", self._actuators())
         self._section("custom", self._without_motor())
         self._section("keyframe", self._keys())
         self._add(0, "</mujoco>")
-        losses.warn_of(self.lost, "MJCF has")
+        losses.warn_of([*self.lost, *self.geoms.lost], "MJCF has")
         return "\n".join(self.lines) + "\n"
 
     def _add(self, depth: int, text: str) -> None:
@@ -152,10 +158,11 @@ class _MjcfWriter:
         for pose in poses:
             whole = whole @ pose
         whole = whole @ own
-        self._add(depth, f"<body name={xml.quoted(body.name)}{_pose(whole)}>")
+        self._add(depth, f"<body name={xml.quoted(body.name)}{pose_words(whole)}>")
         self._write_joints(chain, own, depth + 1)
         self._inertial(last, body.mass_properties.moved(own.inverse()), depth + 1)
         self._write_sites(last, own, depth + 1)
+        self._write_geoms(last, own, depth + 1)
         for i in self.children[last]:
             self._body([i], own, depth + 1)
         self._add(depth, "</body>")
@@ -163,7 +170,7 @@ class _MjcfWriter:
     def _melts_away(self, i: int) -> bool:
         """Return whether a body is only an intermediate step to the next joint."""
         used = {w.body for t in self.model.tendons for w in t.points} | {f.body for f in self.model.frames}
-        used |= {b for loop in self.model.loops for b in (loop.predecessor, loop.successor)}
+        used |= {b for loop in self.model.loops for b in (loop.predecessor, loop.successor)} | self.geoms.of_body.keys()
         massless = self.model.bodies[i].mass_properties.is_massless
         joints = [self.model.joints[k] for k in (i, *self.children[i][:1])]
         hinges = all(isinstance(j.kind, Revolute | Prismatic) for j in joints)
@@ -191,9 +198,9 @@ class _MjcfWriter:
         self.order.append(joint)
         words = [f'<joint name={xml.quoted(joint.name)} type="{TYPES[type(kind)]}"']
         if isinstance(kind, Revolute | Prismatic):
-            words.append(f"axis={_numbers(at.rotation @ np.array(kind.axis))}")
+            words.append(f"axis={numbers(at.rotation @ np.array(kind.axis))}")
         if isinstance(kind, Revolute | Spherical) and any(at.translation):
-            words.append(f"pos={_numbers(at.translation)}")
+            words.append(f"pos={numbers(at.translation)}")
         words += self._limits(joint) + self._own_forces(joint)
         self._add(depth, " ".join(words) + "/>")
 
@@ -203,7 +210,7 @@ class _MjcfWriter:
         low, high = joint.lower, joint.upper
         if single and math.isfinite(low[0]) and math.isfinite(high[0]):
             if low[0] < high[0]:
-                words.append(f"range={_numbers((low[0], high[0]))}")
+                words.append(f"range={numbers((low[0], high[0]))}")
             else:
                 self.lost.append(f"the range of joint {joint.name!r}, whose ends meet")
         elif any(math.isfinite(x) for x in (*low, *high)):
@@ -211,7 +218,7 @@ class _MjcfWriter:
         if any(math.isfinite(x) for x in joint.effort_limit):
             effort = joint.effort_limit[0]
             if single and effort > 0.0:
-                words.append(f"actuatorfrcrange={_numbers((-effort, effort))}")
+                words.append(f"actuatorfrcrange={numbers((-effort, effort))}")
             else:
                 self.lost.append(f"effort limits of joint {joint.name!r}")
         return words
@@ -250,12 +257,12 @@ class _MjcfWriter:
         if np.any(matrix != np.diag(moments)):
             moments, axes = np.linalg.eigh(matrix)
             axes = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
-            turn = f" quat={_numbers(_wxyz(axes))}"
+            turn = f" quat={numbers(wxyz(axes))}"
         if self.model.joints[i].kind.nv and (mass.mass <= LEAST or np.min(moments) <= LEAST):
             raise self._refused(i, "no extent")
         moments = self._within_rounding(i, moments)
         self._add(
-            depth, f'<inertial pos={_numbers(mass.com)} mass="{mass.mass!r}" diaginertia={_numbers(moments)}{turn}/>'
+            depth, f'<inertial pos={numbers(mass.com)} mass="{mass.mass!r}" diaginertia={numbers(moments)}{turn}/>'
         )
 
     def _within_rounding(self, i: int, moments: np.ndarray) -> np.ndarray:
@@ -274,7 +281,11 @@ class _MjcfWriter:
 
     def _write_sites(self, body: int, own: Pose, depth: int) -> None:
         for name, pose in self.sites[body]:
-            self._add(depth, f"<site name={xml.quoted(name)}{_pose(own.inverse() @ pose)}/>")
+            self._add(depth, f"<site name={xml.quoted(name)}{pose_words(own.inverse() @ pose)}/>")
+
+    def _write_geoms(self, body: int, own: Pose, depth: int) -> None:
+        for line in self.geoms.of(body, own):
+            self._add(depth, line)
 
     # ------------------------------------------------------------------ constraints
 
@@ -302,7 +313,7 @@ class _MjcfWriter:
         relation = (joint.mimic.offset, joint.mimic.ratio, 0.0, 0.0, 0.0)
         return (
             f"<joint name={xml.quoted(joint.name + '_follows')} joint1={xml.quoted(joint.name)} "
-            f"joint2={xml.quoted(joint.mimic.leader)} polycoef={_numbers(relation)}/>"
+            f"joint2={xml.quoted(joint.mimic.leader)} polycoef={numbers(relation)}/>"
         )
 
     def _coupling(self, coupling: JointCoupling) -> str:
@@ -323,14 +334,14 @@ class _MjcfWriter:
                     ends.append(f"{coupling.name}_{side}")
                     self.tendons += self._fixed_tendon(ends[-1], "", zip(names, own, strict=True))
         words = " ".join(f"{kind}{k}={xml.quoted(name)}" for k, name in enumerate(ends, 1))
-        return f"<{kind} name={xml.quoted(coupling.name)} {words} polycoef={_numbers(relation)}/>"
+        return f"<{kind} name={xml.quoted(coupling.name)} {words} polycoef={numbers(relation)}/>"
 
     # ------------------------------------------------------------------ tendons, actuators, configurations
 
     def _tendon(self, tendon: Tendon) -> list[str]:
         words = f' damping="{tendon.damping!r}"' if tendon.damping else ""
         if tendon.stiffness:
-            words += f' stiffness="{tendon.stiffness!r}" springlength={_numbers(tendon.rest)}'
+            words += f' stiffness="{tendon.stiffness!r}" springlength={numbers(tendon.rest)}'
         if tendon.joints:
             return self._fixed_tendon(tendon.name, words, zip(tendon.joints, tendon.coefficients, strict=True))
         found = [f"<spatial name={xml.quoted(tendon.name)}{words}>"]
@@ -380,7 +391,7 @@ class _MjcfWriter:
             values: list[float] = []
             for joint in self.order:
                 values += _coordinates(joint, positions, self.model)
-            found.append(f"<key name={xml.quoted(configuration.name)} qpos={_numbers(values)}/>")
+            found.append(f"<key name={xml.quoted(configuration.name)} qpos={numbers(values)}/>")
         return found
 
 
@@ -399,39 +410,12 @@ def _actuator(actuator: Actuator) -> str:
     target = f"joint={xml.quoted(actuator.joint)}" if actuator.joint else f"tendon={xml.quoted(actuator.tendon)}"
     words = [f"<general name={xml.quoted(actuator.name)} {target}", f'gear="{actuator.gear!r}"']
     kind = "affine" if any(actuator.gain[1:]) else "fixed"
-    words.append(f'gaintype="{kind}" gainprm={_numbers(actuator.gain)}')
+    words.append(f'gaintype="{kind}" gainprm={numbers(actuator.gain)}')
     if any(actuator.bias):
-        words.append(f'biastype="affine" biasprm={_numbers(actuator.bias)}')
+        words.append(f'biastype="affine" biasprm={numbers(actuator.bias)}')
     for word, bounds in (("ctrlrange", actuator.control_range), ("forcerange", actuator.force_range)):
         if all(map(math.isfinite, bounds)):
-            words.append(f"{word}={_numbers(bounds)}")
+            words.append(f"{word}={numbers(bounds)}")
         elif any(map(math.isfinite, bounds)):
             raise UnsupportedError(f"MJCF limits actuators on both sides, {actuator.name!r} has one: write .yaml")
     return " ".join(words) + "/>"
-
-
-def _pose(pose: Pose) -> str:
-    words = f" pos={_numbers(pose.translation)}" if any(pose.translation) else ""
-    turned = np.any(pose.rotation != np.eye(3))
-    return words + (f" quat={_numbers(_wxyz(pose.rotation))}" if turned else "")
-
-
-def _wxyz(rotation: np.ndarray) -> np.ndarray:
-    """Return the quaternion of a rotation, from its largest entry, so that nothing is lost to rounding."""
-    r = rotation
-    four = np.array([np.trace(r), r[0, 0], r[1, 1], r[2, 2]])
-    k = int(np.argmax(four))
-    if k == 0:
-        found = np.array([1.0 + four[0], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
-    else:
-        i = k - 1
-        j, m = (i + 1) % 3, (i + 2) % 3
-        found = np.empty(4)
-        found[0] = r[m, j] - r[j, m]
-        found[1 + i] = 1.0 + r[i, i] - r[j, j] - r[m, m]
-        found[1 + j], found[1 + m] = r[j, i] + r[i, j], r[m, i] + r[i, m]
-    return np.asarray(found / np.linalg.norm(found))
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return '"' + " ".join(repr(float(x)) for x in values) + '"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,13 +30,12 @@ from ..joint_fields import Mimic, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import ContactShape, Joint, Model
+from ..shapes.contact_shape import ContactShape
+from ..shapes.pairs import check_pair
+from ..tree import Joint, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
-
-SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0}
-"""How many numbers give the size of a shape, for each kind; others (meshes, height fields) have none."""
 
 MOST_SUGGESTIONS = 10
 """How many unknown names of one file get the nearest known one as a suggestion."""
@@ -97,7 +97,7 @@ class FileBuilder(ModelBuilder):
             if options.gravity is not None:
                 raise  # not from the file
             raise FileFormatError(str(problem), source.file) from None
-        self.file = source.file
+        self.file, self.path = source.file, source.path
         self.options = options
         self.cuts = options.cuts
         self.oddities: list[tuple[int | None, str]] = []
@@ -108,7 +108,6 @@ class FileBuilder(ModelBuilder):
         self._tendon_lines: dict[str, int | None] = {}
         self._carriers: dict[str, Draft] = {}  # keyed by the body that each carries; the first if there are several
         self._unknown = 0
-        self._shapes: list[ContactShape] = []
 
     # Describing
 
@@ -286,9 +285,32 @@ class FileBuilder(ModelBuilder):
                 )
         return super().frame(name, body, *args, **pose)
 
+    @contextmanager
+    def or_left_out(self, what: str, line: int | None) -> Iterator[None]:
+        """Leave out what cannot be understood in this context, with a warning that names the line."""
+        try:
+            yield
+        except (ModelError, OptionError, UnknownNameError) as problem:
+            text = str(problem).removeprefix(f"{self.file}, line {line}: ").removeprefix(f"{self.file}: ")
+            self.oddity(f"{what} is left out: {text}", line)
+
     def add_shape(self, shape: ContactShape) -> None:
-        """Keep a collision shape of a body or of the world."""
+        """Keep a shape; files may give several shapes one name, which they then lose."""
         self._shapes.append(shape)
+
+    def exclude_contact(self, first: str, second: str) -> Self:
+        """Keep two shapes or bodies from touching; they must be known by now."""
+        check_pair(self._shapes, (first, second), {*self._bodies, *self._frames}, "an excluded contact")
+        return super().exclude_contact(first, second)
+
+    def allow_contact(self, first: str, second: str) -> Self:
+        """Let two shapes or bodies touch; they must be known by now."""
+        check_pair(self._shapes, (first, second), {*self._bodies, *self._frames}, "an allowed contact")
+        return super().allow_contact(first, second)
+
+    def _unnamed_twins(self) -> None:
+        counts = Counter(shape.name for shape in self._shapes)
+        self._shapes = [replace(x, name="") if counts[x.name] > 1 else x for x in self._shapes]
 
     def make_passive(self, name: str) -> None:
         """Mark a joint as having no motor."""
@@ -334,6 +356,11 @@ class FileBuilder(ModelBuilder):
         return self._why_coupled()
 
     @property
+    def shape_names(self) -> list[str]:
+        """Names of all shapes so far that have one."""
+        return [shape.name for shape in self._shapes if shape.name]
+
+    @property
     def is_massless(self) -> bool:
         """Whether no body so far has mass."""
         return all(properties.is_massless for properties in self._bodies.values())
@@ -359,10 +386,11 @@ class FileBuilder(ModelBuilder):
         self._check_mimics()
         if floating_base:
             self._check_not_floating(root)
+        self._unnamed_twins()
         with self.at(None):
             model = self.model(floating_base=floating_base, cuts=self.cuts, rule=self.options.rule)
         self._warn()
-        return replace(model, shapes=tuple(self._shapes)) if self._shapes else model
+        return model
 
     def _check_ends(self, graph: bool) -> None:
         carried: dict[str, str] = {}

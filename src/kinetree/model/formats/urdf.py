@@ -31,14 +31,18 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ...errors import FileFormatError, ModelError, UnknownNameError
+from ...errors import FileFormatError, UnknownNameError
 from ..joint_fields import Mimic, words_of
 from ..joints import KINDS, Continuous, Custom, Fixed, Free, JointKind, Planar, Prismatic, Reversed, Revolute
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import ContactShape, Model
+from ..shapes.contact_shape import ContactShape
+from ..shapes.solid import Solid
+from ..tree import Model
 from . import xml
-from .source import SIZES, FileBuilder, Options, Source, listed
+from .mesh_addresses import mesh_named
+from .shape_words import SURFACE, made
+from .source import FileBuilder, Options, Source, listed
 from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
 from .xml import Element
 
@@ -162,21 +166,24 @@ class _UrdfReader:
             self.read_collision(collision, name)
 
     def read_collision(self, element: Element, link: str) -> None:
-        """Keep a collision shape; one that cannot be read is noted, since other readers may understand it."""
-        made = [x for geometry in element.all("geometry") for x in geometry.children]
-        for shape in made[:1]:
-            try:
-                size = self.shape_size(shape)
-                self.builder.add_shape(ContactShape(link, shape.tag, size, self.origin(element)))
-            except ModelError:
-                self.builder.add_shape(ContactShape(link, f"unreadable {shape.tag}"))
+        """Keep a collision shape; one that cannot be understood is left out, with a warning."""
+        for shape in [x for geometry in element.all("geometry") for x in geometry.children][:1]:
+            with self.builder.or_left_out(f"a collision shape of link {link!r}", shape.line):
+                surface: dict[str, Any] = {}
+                for key in SURFACE:
+                    if f"{OWN}{key}" in element.attributes:
+                        value = self.number(element, f"{OWN}{key}")
+                        surface[key] = int(value) if key in ("group", "mask") else value
+                name = element.attributes.get("name", "")
+                solid = self.shape_of(shape)
+                self.builder.add_shape(ContactShape(link, solid, self.origin(element), name, **surface))
 
-    def shape_size(self, shape: Element) -> tuple[float, ...]:
-        """Return the size of a shape, which each kind gives in different attributes."""
-        if shape.tag in ("box", "ellipsoid"):
-            return tuple(self.vector(shape, "size" if shape.tag == "box" else "radii", 3))
-        words = ("radius", "length")[: SIZES.get(shape.tag, 0)]
-        return tuple(self.number(shape, word) for word in words)
+    def shape_of(self, shape: Element) -> Solid:
+        """Return a shape, which each kind describes by different attributes."""
+        if shape.tag == "mesh":
+            scale = self.vector(shape, "scale", 3) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
+            return mesh_named(self.text(shape, "filename"), self.builder.path, shape.line, scale)
+        return made(shape.tag, lambda name, count: self.vector(shape, name, count))
 
     def inertial(self, element: Element, link: str) -> MassProperties:
         self.check_children(element)

@@ -15,8 +15,10 @@ from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
 from ..joints import Compound, Continuous, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
+from ..shapes.contact_shape import ContactShape
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
 from . import losses, xml
+from .shape_words import PARTS, is_mesh_file, not_written, parts_of
 from .urdf import (
     ACTUATED,
     COUPLING,
@@ -57,6 +59,9 @@ class _UrdfWriter:
         self.lines: list[str] = []
         self.links = self._link_names()
         self.joint_names = {joint.name for joint in model.joints}
+        self.shapes: dict[str, list[ContactShape]] = {}
+        for shape in model.shapes:
+            self.shapes.setdefault(self.links[model.frame(shape.frame).body], []).append(shape)
 
     def _link_names(self) -> dict[int, str]:
         """Return the name of the link that represents each body: a URDF link's frame is its joint's frame.
@@ -86,6 +91,8 @@ class _UrdfWriter:
         ours = model.is_constrained or any(
             _says_actuated(joint) or any(any(row.felt(joint)) for row in OWN_ROWS) for joint in model.joints
         )
+        ours = ours or any(shape.surface() for shape in model.shapes)
+        self.lost += [f"that {one!r} and {two!r} do not touch" for one, two in model.contact_exclusions]
         own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
         self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
@@ -106,18 +113,40 @@ class _UrdfWriter:
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
         properties.require_writable(body.name)
-        if properties.is_massless:
+        shapes = [line for shape in self.shapes.get(name, ()) for line in self._collision(shape)]
+        if properties.is_massless and not shapes:
             self.lines.append(f"  <link name={xml.quoted(name)}/>")
             return
-        xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
-        self.lines += [
-            f"  <link name={xml.quoted(name)}>",
-            "    <inertial>",
-            f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
-            f'      <mass value="{properties.mass!r}"/>',
-            f'      <inertia ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"/>',
-            "    </inertial>",
-            "  </link>",
+        self.lines.append(f"  <link name={xml.quoted(name)}>")
+        if not properties.is_massless:
+            xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
+            self.lines += [
+                "    <inertial>",
+                f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
+                f'      <mass value="{properties.mass!r}"/>',
+                f'      <inertia ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"/>',
+                "    </inertial>",
+            ]
+        self.lines += [*shapes, "  </link>"]
+
+    def _collision(self, shape: ContactShape) -> list[str]:
+        """Return the lines of a collision shape, with kinetree's own attributes for its surface."""
+        if is_mesh_file(shape.shape):
+            mesh = shape.shape.parameters()
+            inside = f'<mesh filename={xml.quoted(mesh["file"])} scale="{_numbers(mesh["scale"])}"/>'
+        elif shape.kind in PARTS:
+            words = "".join(f' {key}="{text}"' for key, text in parts_of(shape))
+            inside = f"<{shape.kind}{words}/>"
+        else:
+            self.lost.append(not_written(shape))
+            return []
+        own = "".join(f' {OWN}{key}="{value!r}"' for key, value in shape.surface().items())
+        pose = self.model.frame(shape.frame).pose @ shape.pose
+        return [
+            f"    <collision name={xml.quoted(shape.name)}{own}>",
+            f"      {_origin(pose)}",
+            f"      <geometry>{inside}</geometry>",
+            "    </collision>",
         ]
 
     def _joint(self, joint: Joint, child: str) -> None:

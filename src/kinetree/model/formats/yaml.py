@@ -22,7 +22,7 @@ from ..linkages.drawing import GROUND, drawing_of
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Load, Loop, Model
-from . import yaml_dh, yaml_drives, yaml_linkage
+from . import yaml_dh, yaml_drives, yaml_linkage, yaml_shapes
 from .source import FileBuilder, Options, Source
 from .urdf_writer import roll_pitch_yaw
 from .yaml_linkage import read_linkage
@@ -31,7 +31,8 @@ from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 VERSION = 1
 TOP_KEYS = (
     "kinetree", "name", "gravity", "base", "linkage", "table", "bodies", "joints", "frames", "loops", "cuts",
-    "couplings", "tendons", "actuators", "configurations", "loads", "motion",
+    "couplings", "tendons", "actuators", "configurations", "loads", "motion", "shapes", "excluded_contacts",
+    "allowed_contacts",
 )  # fmt: skip
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
@@ -120,6 +121,12 @@ class _YamlReader(NodeReader):
         for node in self.listed("actuators"):
             yaml_drives.read_actuator(self, node)
         self.read_configurations()
+        for node in self.listed("shapes"):
+            yaml_shapes.read_shape(self, node)
+        for node in self.listed("excluded_contacts"):
+            yaml_shapes.read_pair(self, node, self.builder.exclude_contact, "an excluded contact")
+        for node in self.listed("allowed_contacts"):
+            yaml_shapes.read_pair(self, node, self.builder.allow_contact, "an allowed contact")
         graph = drawn is not None or "joints" in self.top
         floats = options.floating_base or (table is not None and table.floating_base)
         model = replace(self.builder.finish(floating_base=floats, graph=graph), drawing=drawn)
@@ -368,6 +375,12 @@ def write(model: Model) -> str:
         for loop in model.loops:
             lines += _item(_loop(loop, names))
     lines += yaml_drives.written(model, names)
+    lines += ["shapes:"] if model.shapes else []
+    for own in yaml_shapes.written(model, _word, _list, _number, _placement):
+        lines += _item(own)
+    for key, pairs in (("excluded", model.contact_exclusions), ("allowed", model.contact_inclusions)):
+        lines += [f"{key}_contacts:"] if pairs else []
+        lines += [f"  - [{_word(one)}, {_word(two)}]" for one, two in pairs]
     if model.configurations:
         lines.append("configurations:")
     for found in model.configurations:

@@ -28,7 +28,7 @@ from ..source import FileBuilder, Options, Source
 from ..xml import Element
 from .elements import CLOSED, Elements
 from .frames import MODEL, WORLD, Frames, SdfFrame
-from .shapes import read_shapes
+from .shapes import read_shape
 
 VERSIONS = tuple(f"1.{k}" for k in range(4, 13))
 
@@ -295,9 +295,9 @@ class _SdfReader:
                 builder.add_body(name, self._inertial(link, name, elements))
                 if instance.static:
                     builder.add_joint(f"{name}_in_world", WORLD, name, Fixed(), self.frames.pose(name))
-            for collision in link.all("collision"):
-                for shape in read_shapes(elements, collision, name):
-                    builder.add_shape(shape)
+            with builder.reading(elements.file):
+                for collision in link.all("collision"):
+                    read_shape(elements, collision, name, builder)
             for tag, usual in (("gravity", True), ("kinematic", False), ("enable_wind", False)):
                 if elements.truth(link, tag, usual) != usual:
                     self.report(f"link {name!r}: <{tag}> is not read", link.line)

@@ -21,8 +21,10 @@ from ...mass import MassProperties
 from ...pose import Pose
 from ...tree import BASE, Joint, Loop, Model
 from .. import losses, xml
+from ..shape_words import not_written
 from ..urdf_writer import roll_pitch_yaw
 from .frames import WORLD
+from .shapes import written
 
 VERSION = "1.11"
 
@@ -100,8 +102,10 @@ class _SdfWriter:
                 f"    <joint name={_quote(self._fresh(f'{model.base.name}_in_world'))} "
                 f'type="fixed"><parent>{WORLD}</parent><child>{_text(model.base.name)}</child></joint>'
             )
-        elif model.base.mass:
-            self.lost.append("the mass of the base, which is the world")
+        else:
+            self.lost += ["the mass of the base, which is the world"] if model.base.mass else []
+            self.lost += [not_written(s) for s in model.shapes if model.frame(s.frame).body == BASE]
+        self.lost += [f"that {one!r} and {two!r} do not touch" for one, two in model.contact_exclusions]
         for i, joint in enumerate(model.joints):
             parent = self.on_body[joint.parent]
             pose = inverse(parent) @ joint.placement @ self.on_body[i]
@@ -129,7 +133,13 @@ class _SdfWriter:
         body.mass_properties.require_writable(body.name)
         base = f" relative_to={_quote(relative_to)}" if relative_to else ""
         self.lines += [f"    <link name={_quote(self.names[i])}>", f"      {_pose(pose, base)}"]
-        self.lines += [*_inertial(body.mass_properties.moved(inverse(self.on_body[i]))), "    </link>"]
+        self.lines += _inertial(body.mass_properties.moved(inverse(self.on_body[i])))
+        for shape in self.model.shapes:
+            frame = self.model.frame(shape.frame)
+            if frame.body == i:
+                place = _pose(inverse(self.on_body[i]) @ frame.pose @ shape.pose)
+                self.lines += written(shape, place, _quote(shape.name), self.lost)
+        self.lines.append("    </link>")
 
     def _frames(self) -> None:
         for frame in self.model.frames:

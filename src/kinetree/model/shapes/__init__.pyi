@@ -1,0 +1,12 @@
+from .box import Box as Box
+from .capsule import Capsule as Capsule
+from .contact_shape import ContactShape as ContactShape
+from .convex_hull import ConvexHull as ConvexHull
+from .cylinder import Cylinder as Cylinder
+from .ellipsoid import Ellipsoid as Ellipsoid
+from .half_space import HalfSpace as HalfSpace
+from .height_grid import HeightGrid as HeightGrid
+from .mesh import Mesh as Mesh
+from .mesh import decomposed as decomposed
+from .solid import Solid as Solid
+from .sphere import Sphere as Sphere
