@@ -40,6 +40,7 @@ PURPOSES = {
     "gym": "Gymnasium environments",
     "learn": "the learning examples",
     "dxf": "outlines of linkages and cams for CAD",
+    "shapes": "meshes as shapes, divided into convex parts",
 }
 """Purpose of each extra, in the order in which they are shown; extras for developers are not shown."""
 
