@@ -666,7 +666,7 @@ _OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs", "kinetree_
 _BETWEEN = ("functools", "contextlib")
 """Modules whose frames may lie between two frames of kinetree without being the caller."""
 
-_HANDS_ON = ("kinetree.loops.parts.prepared", "kinetree.engine.kernels.direct_call", *_BETWEEN)
+_HANDS_ON = ("kinetree.loops.loops_class.prepared_dynamics", "kinetree.engine.kernels.direct_call", *_BETWEEN)
 """Modules that call on behalf of their caller."""
 
 

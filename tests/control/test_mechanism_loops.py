@@ -16,7 +16,7 @@ from kinetree.control.driven_joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
-from kinetree.loops.parts.assembling import Assembling
+from kinetree.loops.loops_class.assembling import Assembling
 from kinetree.motion import trajectories
 
 KP, KD = 60.0, 9.0

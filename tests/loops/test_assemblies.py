@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from kinetree.loops.all_assemblies.planar import dixon
+from kinetree.loops.assemblies.planar_eigenvalues import dixon
 
 TURN = kt.Revolute("z")
 

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import five_bar, five_bar_folded
 from helpers.mechanisms import CLOSING, closed_state, spatial
-from kinetree.loops.parts import derivatives
+from kinetree.loops.loops_class import derivatives
 
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 STEPS = np.array([-3, -2, -1, 1, 2, 3])

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers import loop_models as models
 from helpers.compare import assert_close
-from kinetree.loops.parts.choice import CoordinateChoice
+from kinetree.loops.loops_class.independent_choice import CoordinateChoice
 
 
 def rubbing_cells():

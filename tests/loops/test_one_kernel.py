@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.loops.closing_in_machine_code import NewtonClosing, QuickClosing
-from kinetree.loops.parts.closed_configurations import LoopClosing
+from kinetree.loops.loops_class.closed_configurations import LoopClosing
 
 
 def compiled(name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.loops.all_assemblies.search import Assemblies
+from kinetree.loops.assemblies.search_all import Assemblies
 
 MANSEUR_DOTY = np.array(
     [[-0.760117, -0.641689, 0.102262, -1.140175], [0.133333, 0.0, 0.991071, 0.0], [-0.635959, 0.766965, 0.085558, 0.0]]

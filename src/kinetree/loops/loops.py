@@ -1,4 +1,4 @@
-"""The closed loops of a robot: parts by subject, each building on those before it (see :mod:`.parts`)."""
+"""The closed loops of a robot: a class of parts by subject, each building on those before it: :mod:`.loops_class`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ..model import configurations
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import whole_number
 from . import coordinates
-from .all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
+from .assemblies.search_all import Assemblies, AssemblyQuestion, marks_of
 from .coordinates import ByName
+from .loops_class.assembling import Assembling
+from .loops_class.closed_configurations import LoopClosing
+from .loops_class.derivatives import LoopDerivatives
+from .loops_class.forward_dynamics import ForwardOfLoops
+from .loops_class.geometry import LoopGeometry
+from .loops_class.independent_choice import CoordinateChoice
+from .loops_class.inverse_dynamics import InverseOfLoops
+from .loops_class.prepared_dynamics import HasQuick, PreparedDynamics, QuickMethod
 from .moved_designs import MovedDesigns, Points
-from .parts.assembling import Assembling
-from .parts.choice import CoordinateChoice
-from .parts.closed_configurations import LoopClosing
-from .parts.derivatives import LoopDerivatives
-from .parts.forward import ForwardOfLoops
-from .parts.geometry import LoopGeometry
-from .parts.inverse import InverseOfLoops
-from .parts.prepared import HasQuick, PreparedDynamics, QuickMethod
 from .varied_mechanism import VariedMechanism
 
 

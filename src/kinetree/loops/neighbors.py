@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spatial.arrays import Array
 from . import closing_on_arrays, long_chains, rank
-from .all_assemblies.search_from_starts import is_closed
+from .assemblies.search_one import is_closed
 from .coordinates import decide
 from .long_chains import singular_values
 

@@ -15,7 +15,7 @@ from ..errors import OptionError, ShapeError, UnsupportedError
 from ..evaluation.checks import check_threads
 from ..evaluation.law_kernels import can_compile
 from ..loops import blocks
-from ..loops.all_assemblies.search import Assemblies, sort_out
+from ..loops.assemblies.search_all import Assemblies, sort_out
 from ..loops.closing_in_machine_code import NewtonClosing
 from ..loops.following import PathProblem
 from ..loops.goals import between, off

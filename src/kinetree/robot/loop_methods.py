@@ -19,7 +19,7 @@ from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..algorithms.loop_clusters import Pivots
-    from ..loops.all_assemblies.search import Assemblies
+    from ..loops.assemblies.search_all import Assemblies
     from ..loops.constraint_forces import ConstraintForces
     from ..loops.coordinates import ByName, Coordinates
     from ..loops.loops import ClosedDerivatives, Loops

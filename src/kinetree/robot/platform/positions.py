@@ -13,12 +13,12 @@ from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import following
-from ...loops.all_assemblies.most_there_can_be import most_poses
-from ...loops.all_assemblies.search import Assemblies, AssemblyQuestion, marks_of
+from ...loops.assemblies.search_all import Assemblies, AssemblyQuestion, marks_of
+from ...loops.assemblies.upper_bounds import most_poses
 from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
-from ...loops.parts.closed_configurations import NOTHING_GIVEN
+from ...loops.loops_class.closed_configurations import NOTHING_GIVEN
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import Array, as_array, finite_rows

@@ -28,7 +28,7 @@ from ...model import configurations
 from ...spatial.arrays import Array, as_array, finite_rows
 from ...spatial.numbers import random_source, whole_number
 from .. import blocks, closing_on_arrays, dynamics, following, rank
-from ..all_assemblies.search_from_starts import AssemblySearch
+from ..assemblies.search_one import AssemblySearch
 from ..checks import opening_rate
 from ..closing_in_machine_code import (
     LEAST_PIVOT,
@@ -45,7 +45,7 @@ from ..goals import numbers_of, off
 from ..mobility import Mobility, planar_count, position_rank, singular_directions
 from ..neighbors import ORDINARY
 from ..tolerances import CLOSED, LEAST, NEARLY_CLOSED
-from .choice import ASSEMBLIES, CoordinateChoice
+from .independent_choice import ASSEMBLIES, CoordinateChoice
 
 NOTHING_GIVEN = np.zeros(0)
 

@@ -19,7 +19,7 @@ from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
 from ..tolerances import NOTHING
-from .prepared import PreparedDynamics, Quick
+from .prepared_dynamics import PreparedDynamics, Quick
 
 if TYPE_CHECKING:
     from ..subsystems.order import SolutionOrder

@@ -22,8 +22,8 @@ from .. import dynamics, rank
 from ..checks import opening_rate
 from ..coordinates import Coordinates
 from .closed_configurations import LoopClosing
-from .inverse import InverseOfLoops
-from .prepared import PreparedDynamics, Quick
+from .inverse_dynamics import InverseOfLoops
+from .prepared_dynamics import PreparedDynamics, Quick
 
 FORWARD_METHODS = ("elimination", "block", "reduced", "handles")
 

@@ -24,7 +24,7 @@ from ...model.describe import counted
 from ...spatial.arrays import Array, as_array, batch_shape, pack
 from .. import dynamics, rank
 from ..coordinates import Coordinates
-from .choice import CoordinateChoice
+from .independent_choice import CoordinateChoice
 
 CLUSTERED = 3
 """Number of independent constraints from which loops are processed cluster by cluster."""

@@ -18,7 +18,7 @@ from ...evaluation.wrenches import Wrenches
 from ...model.changes.values import generic, symbols_of_geometry
 from ...spatial.arrays import Array, as_array, batch_shape
 from .. import closing_on_arrays, coordinates, rank
-from ..all_assemblies.search_from_starts import is_closed
+from ..assemblies.search_one import is_closed
 from ..coordinates import ByName, Coordinates
 from ..tolerances import ACCEPTED, CLOSED, WIDEST
 from .assembling import Assembling

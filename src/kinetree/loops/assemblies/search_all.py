@@ -12,9 +12,9 @@ from ...algorithms.newton_closing_step import FrameGoal
 from ...errors import OptionError
 from ...spatial.arrays import Array
 from ...spatial.numbers import random_source, whole_number
-from ..parts.closed_configurations import NOTHING_GIVEN, LoopClosing
+from ..loops_class.closed_configurations import NOTHING_GIVEN, LoopClosing
 from ..rank import null_space, numerical_rank
-from .planar import CannotTellError, PlanarLoops
+from .planar_eigenvalues import CannotTellError, PlanarLoops
 
 SAME = 1e-5
 """Two configurations are the same if rotation matrices, and positions per size, differ by no more than this."""
@@ -137,7 +137,7 @@ class AssemblyQuestion:
     goals: tuple[FrameGoal, ...] = ()
     given: Array = field(default_factory=lambda: NOTHING_GIVEN)
     most: int | None = None
-    """How many there can be, if that is known; see :mod:`.most_there_can_be`."""
+    """How many there can be, if that is known; see :mod:`.upper_bounds`."""
 
     def answer(self, starts: int | None, rng: np.random.Generator | int | None, limits: bool) -> Assemblies:
         """Return all assemblies found from starts (by default as many as needed), within limits if they apply."""

@@ -15,9 +15,9 @@ from ...evaluation.wrenches import Wrenches
 from ...spatial.arrays import Array, batch_shape
 from .. import rank
 from ..coordinates import Coordinates
-from .forward import ForwardOfLoops
-from .inverse import InverseOfLoops
-from .prepared import PreparedDynamics
+from .forward_dynamics import ForwardOfLoops
+from .inverse_dynamics import InverseOfLoops
+from .prepared_dynamics import PreparedDynamics
 
 LARGEST_AT_ONCE = 1000
 """Derivatives are one sequence of operations up to this product of accelerations and independent freedoms."""

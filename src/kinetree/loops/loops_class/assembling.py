@@ -9,7 +9,7 @@ import numpy as np
 from ...model import configurations
 from ...spatial.arrays import Array
 from .. import clusters
-from ..all_assemblies.search_from_starts import AssemblySearch, contradicting
+from ..assemblies.search_one import AssemblySearch, contradicting
 from ..closing_on_arrays import ClosingProblem
 from ..neighbors import Neighbors
 from ..tolerances import CLOSED
