@@ -44,7 +44,7 @@ from .errors import TrajectoryError as TrajectoryError
 from .errors import UnknownNameError as UnknownNameError
 from .errors import UnreachableError as UnreachableError
 from .errors import UnsupportedError as UnsupportedError
-from .evaluation.functions import compile_function as compile_function
+from .evaluation.user_functions import compile_function as compile_function
 from .evaluation.wrenches import Wrench as Wrench
 from .export import c_code as c_code
 from .export import published_counts
@@ -91,9 +91,9 @@ from .motion.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from .motion.workspace import workspace as workspace
 from .robot import cost_formulas
 from .robot.builder import Builder as Builder
-from .robot.dh import DHRow as DHRow
-from .robot.dh import KhalilRow as KhalilRow
-from .robot.dh import from_dh as from_dh
+from .robot.from_dh import DHRow as DHRow
+from .robot.from_dh import KhalilRow as KhalilRow
+from .robot.from_dh import from_dh as from_dh
 from .robot.linkage import linkage as linkage
 from .robot.load import load as load
 from .robot.mechanism import Mechanism as Mechanism
@@ -111,7 +111,7 @@ from .simulation.worlds import sensors as sensors
 from .simulation.worlds.draws import LogUniform as LogUniform
 from .simulation.worlds.draws import Normal as Normal
 from .simulation.worlds.draws import Uniform as Uniform
-from .simulation.worlds.moment import Moment as Moment
+from .simulation.worlds.instant import Moment as Moment
 from .simulation.worlds.random_pushes import RandomPushes as RandomPushes
 from .simulation.worlds.world import World as World
 from .spatial import arctan2 as arctan2

@@ -478,8 +478,8 @@ class ExplainsArguments:
     """A base of classes for users: public methods, and construction, explain what is wrong with their arguments.
 
     Each subclass wraps the methods that it defines itself, once, when it is defined.  Properties and other descriptors
-    stay as they are: :class:`kinetree.evaluation.direct.DirectMethod` explains the method that machine code falls
-    back on.
+    stay as they are: :class:`~kinetree.evaluation.direct_methods.DirectMethod` explains the method that machine code
+    falls back on.
     """
 
     __slots__ = ()

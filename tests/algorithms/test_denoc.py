@@ -16,7 +16,7 @@ from kinetree.algorithms import articulated_body, denoc_blocks
 from kinetree.algorithms.denoc import Denoc, wrench_shift
 from kinetree.algorithms.denoc_blocks import Axis, BlockMatrix
 from kinetree.model import euler_angle_joints
-from kinetree.robot import dh
+from kinetree.robot import from_dh
 from kinetree.spatial.arrays import cross_matrix, pack, split
 
 GRIPPER_MODULES = [["1"], ["2", "3"], ["4"]]
@@ -453,7 +453,7 @@ def test_text():
 def test_the_page_about_it_is_true():
     page = Path(__file__).resolve().parents[2] / "docs" / "denoc.md"
     assert doctest.testfile(str(page), module_relative=False).failed == 0
-    for module in (denoc_blocks, dh, euler_angle_joints):
+    for module in (denoc_blocks, from_dh, euler_angle_joints):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

@@ -19,7 +19,7 @@ from helpers.cli import invoke
 from kinetree.cli import listing
 from kinetree.cli import run as running
 from kinetree.cli.app import app
-from kinetree.cli.shared import complete_algorithm, complete_robot, complete_study
+from kinetree.cli.completion import complete_algorithm, complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.studies.report import _legend
 from kinetree.studies.sources import COMPUTED

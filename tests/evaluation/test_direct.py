@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.evaluation.direct import DirectMethod
+from kinetree.evaluation.direct_methods import DirectMethod
 from kinetree.evaluation.evaluator import Evaluator
 
 METHODS = [name for name in dir(kt.Robot) if isinstance(inspect.getattr_static(kt.Robot, name), DirectMethod)]

@@ -12,7 +12,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, two_links, two_links_state
 from kinetree.algorithms.table import find
-from kinetree.evaluation.direct import DirectMethod
+from kinetree.evaluation.direct_methods import DirectMethod
 from kinetree.evaluation.evaluator import Evaluator
 
 

@@ -15,7 +15,7 @@ from helpers.gcc import Library, compile_c
 from helpers.robots import arm, floating_pair, random_state, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.algorithms.table import ALGORITHMS
-from kinetree.evaluation.complete_options import needed_options
+from kinetree.evaluation.algorithm_options import needed_options
 from kinetree.export.c_code import codegen
 
 

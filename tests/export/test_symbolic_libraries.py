@@ -28,10 +28,10 @@ from helpers.robots import floating_pair, random_mass, random_state, random_tree
 from judges.real_robots import load_quietly, robot_file
 from kinetree.algorithms.table import ALGORITHMS, FORWARD_METHODS, find
 from kinetree.engine.graph import CONST, FMA, GATHER, INPUT, KINDS
-from kinetree.evaluation.complete_options import needed_options
+from kinetree.evaluation.algorithm_options import needed_options
 from kinetree.export import symbolic
 from kinetree.export.symbolic import on_casadi, on_jax
-from kinetree.export.symbolic.tidy import postorder, tidy
+from kinetree.export.symbolic.simplify import postorder, tidy
 from kinetree.spatial import arctan2
 from kinetree.spatial.arrays import flatten
 
@@ -87,7 +87,7 @@ def options_for(robot: kt.Robot, name: str) -> dict[str, object]:
 
 
 def complete(robot: kt.Robot, name: str, options: dict[str, object]) -> dict[str, object]:
-    from kinetree.evaluation.complete_options import complete_options
+    from kinetree.evaluation.algorithm_options import complete_options
 
     return complete_options(robot.model, name, options)
 

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import four_bar
 from kinetree.parameters.closed_motions import closed_motions
-from kinetree.parameters.considered import Considered
+from kinetree.parameters.parameters_to_group import Considered
 
 
 @pytest.mark.parametrize("name", ["kuka-kr5", "stanford-arm", "gripper"])

@@ -10,10 +10,10 @@ from kinetree import control as laws
 from kinetree.motion import trajectories
 from kinetree.simulation.constrained import holding
 from kinetree.simulation.constrained.holding import CLOSED_AFTER_STEPS, Hold, nearest_state
+from kinetree.simulation.elimination_order import MOST_TOGETHER, LoopChoice
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
 from kinetree.simulation.integrators import steps_on_arrays
-from kinetree.simulation.loop_choice import MOST_TOGETHER, LoopChoice
 from kinetree.simulation.system import DynamicSystem
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]

@@ -13,7 +13,7 @@ from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from kinetree.view import view
 from kinetree_studio.view import skeleton
-from kinetree_studio.view.figures import appearance, extent
+from kinetree_studio.view.displayed_robot import appearance, extent
 from kinetree_studio.view.geometry import Facets, MeshFile, read_visuals
 from kinetree_studio.view.mjcf_geometry import read_geoms
 from kinetree_studio.view.motion import Poses, rotate

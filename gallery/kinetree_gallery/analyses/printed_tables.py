@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.robot.dh import DHRow, from_dh
+from kinetree.robot.from_dh import DHRow, from_dh
 from kinetree.robot.robot import Robot
 
 from .prescribed import AlongMotion

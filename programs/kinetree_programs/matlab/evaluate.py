@@ -18,7 +18,7 @@ from kinetree.errors import FileFormatError, UnknownNameError
 from kinetree.spatial.scalar import logical_and, logical_or
 
 from . import functions, operators, syntax, values
-from .frames import CallFrame, merged, told
+from .call_variables import CallFrame, merged, told
 from .syntax import Block, MatlabExpression, MatlabFile, MatlabFunction, Reference
 from .values import Cell, FunctionHandle, Indices, MatlabError, MatlabStruct, Matrix, NotSet
 

@@ -14,8 +14,8 @@ from kinetree.io.tables.mat_file import read_variables
 from kinetree.spatial.scalar import Scalar
 
 from . import values
+from .call_variables import CallFrame
 from .evaluate import HostFunction, MatlabRunner
-from .frames import CallFrame
 from .parse import decoded, parse
 from .syntax import MatlabFile
 from .values import MatlabError, MatlabStruct, Matrix

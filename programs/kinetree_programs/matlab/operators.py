@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.spatial import dense
+from kinetree.spatial import linear_systems
 from kinetree.spatial.arrays import Array
 from kinetree.spatial.scalar import Scalar, exp, logical_and, logical_not, logical_or, sqrt, where
 
@@ -180,7 +180,7 @@ def product(a: Matrix, b: Matrix) -> Matrix:
     data = np.empty((a.shape[0], b.shape[1]), dtype=object)
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
-            data[i, j] = dense.dot(list(a.data[i]), list(b.data[:, j]))
+            data[i, j] = linear_systems.dot(list(a.data[i]), list(b.data[:, j]))
     return settled(data)
 
 
@@ -194,7 +194,7 @@ def left_divide(a: Matrix, b: Matrix) -> Matrix:
         return Matrix(_solved(a.data, b.data))
     if a.shape[0] != a.shape[1]:
         raise MatlabError(f"{shown(a)} equations that depend on the time or the statemust be as many as unknowns")
-    columns = [dense.lu_solve(_rows(a), list(b.data[:, j])) for j in range(b.shape[1])]
+    columns = [linear_systems.lu_solve(_rows(a), list(b.data[:, j])) for j in range(b.shape[1])]
     return values.of([[column[i] for column in columns] for i in range(a.shape[1])])
 
 
@@ -250,7 +250,7 @@ def determinant(a: Matrix) -> Matrix:
         raise MatlabError(f"a {shown(a)} matrix has no determinant")
     if a.is_plain:
         return values.of(float(np.linalg.det(a.data)) if a.size else 1.0)
-    return values.of(dense.lu_determinant(_rows(a)))
+    return values.of(linear_systems.lu_determinant(_rows(a)))
 
 
 _OF_MATRICES: dict[str, Callable[[Matrix, Matrix], Matrix]] = {

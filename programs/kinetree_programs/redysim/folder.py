@@ -19,7 +19,7 @@ from kinetree.spatial.arrays import Array
 
 from ..matlab.evaluate import HostFunction
 from ..matlab.folder import MatlabFolder
-from .numbers import FileNumbers
+from .file_variables import FileNumbers
 
 SOLVERS = {0: "rk45", 1: "bdf", 2: "dopri5"}
 """``int_type``: ode45, ode15s, ode5 (Shah section 10.2.2)."""

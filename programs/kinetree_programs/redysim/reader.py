@@ -14,9 +14,9 @@ from kinetree.model.mass import MassProperties
 from kinetree.model.pose import Pose
 from kinetree.model.tree import Model
 
+from .file_variables import FileNumbers
 from .folder import RedysimFolder
 from .loops import Geometry, loops_of
-from .numbers import FileNumbers
 
 INERTIAS = ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")
 """Moments of inertia in the order of :class:`kinetree.MassProperties`: xx, yy, zz, xy, xz, yz."""

@@ -19,7 +19,7 @@ from kinetree.robot.load import load
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate, simulate_prescribed
-from kinetree.spatial import dense
+from kinetree.spatial import linear_systems
 from kinetree.spatial.arrays import Array
 from kinetree.spatial.scalar import Scalar
 
@@ -350,10 +350,10 @@ class Redysim:
             free = articulated_body.forward_dynamics(tree, q, v, tau, tree.gravity)
             still, none = [0.0] * tree.nv, [0.0] * 3
             moved = [articulated_body.forward_dynamics(tree, q, still, row, none) for row in j]
-            matrix = [[dense.dot(row, column) for column in moved] for row in j]
-            side = [-dense.dot(d, v) - dense.dot(row, free) for d, row in zip(rates, j, strict=True)]
-            pull = dense.lu_solve(matrix, side)
-            return [dense.dot([row[k] for row in j], pull) for k in range(tree.nv)]
+            matrix = [[linear_systems.dot(row, column) for column in moved] for row in j]
+            side = [-linear_systems.dot(d, v) - linear_systems.dot(row, free) for d, row in zip(rates, j, strict=True)]
+            pull = linear_systems.lu_solve(matrix, side)
+            return [linear_systems.dot([row[k] for row in j], pull) for k in range(tree.nv)]
 
         return push
 

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ModelError, OptionError, UnknownNameError, UnsupportedError
-from kinetree.model.changes.stand_ins import FormulaPose, KhalilStep, ScalarTen, are_numbers, as_pose, valued_scalar
+from kinetree.model.changes.over_any_scalar import (
+    FormulaPose,
+    KhalilStep,
+    ScalarTen,
+    are_numbers,
+    as_pose,
+    valued_scalar,
+)
 from kinetree.model.changes.values import SOME_BODY
 from kinetree.model.dh.khalil_parameters import meant_angle, step_of
 from kinetree.model.formats.source import FileBuilder, Options, Source

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinetree.errors import UnsupportedError
-from kinetree.model.changes.stand_ins import FormulaPose, KhalilStep, ScalarTen
+from kinetree.model.changes.over_any_scalar import FormulaPose, KhalilStep, ScalarTen
 from kinetree.model.dh.khalil_parameters import TWELFTH, step_of, to_axis
 from kinetree.model.formats import losses
 from kinetree.model.joints import Fixed, Free, JointKind, Prismatic, Revolute

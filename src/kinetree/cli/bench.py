@@ -14,8 +14,9 @@ from rich.table import Table
 
 from ..errors import OptionError
 from ..spatial.arrays import Array
+from .completion import complete_robot
 from .pinocchio_comparison import NAMES, Beside, beside
-from .shared import FloatingBase, GivenRobot, Json, complete_robot, make_console, messages, note, print_json
+from .shared import FloatingBase, GivenRobot, Json, make_console, messages, note, print_json
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

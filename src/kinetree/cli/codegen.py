@@ -12,7 +12,8 @@ from rich.markup import escape
 from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError, UnknownNameError
 from ..studies.controller_names import LAWS
-from .shared import GivenRobot, Json, complete_algorithm, make_console, print_json, takes_robot
+from .completion import complete_algorithm
+from .shared import GivenRobot, Json, make_console, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

@@ -18,7 +18,8 @@ from ..io.tables.columns import column_name
 from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
 from ..spatial.arrays import Array, time_shares
-from .shared import GivenRobot, Json, Over, Separate, Units, complete_joint, make_console, note, print_json, takes_robot
+from .completion import complete_joint
+from .shared import GivenRobot, Json, Over, Separate, Units, make_console, note, print_json, takes_robot
 from .values import read_values
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
 from ..io.progress import Bar
+from .completion import complete_study
 from .error_wording import as_keys, as_options, worded
-from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, print_json
+from .shared import ERROR, FACT_FAILS, Json, complain, make_console, print_json
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study

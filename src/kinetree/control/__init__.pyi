@@ -8,6 +8,7 @@ from .compensation import FrictionCompensation as FrictionCompensation
 from .compensation import GravityCompensation as GravityCompensation
 from .computed_torque import ComputedTorque as ComputedTorque
 from .feedforward import Feedforward as Feedforward
+from .inexact_model import WithModel as WithModel
 from .observers import LinearObserver as LinearObserver
 from .observers import MomentumObserver as MomentumObserver
 from .observers import Observer as Observer
@@ -28,4 +29,3 @@ from .user_laws import Law as Law
 from .user_laws import PythonLaw as PythonLaw
 from .user_laws import TorqueTable as TorqueTable
 from .user_laws import from_function as from_function
-from .with_model import WithModel as WithModel

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms import hybrid, newton_euler
 from ..errors import OptionError, ShapeError
-from ..evaluation.failure import Fault
+from ..evaluation.law_failures import Fault
 from ..evaluation.law_kernels import constant, is_traced
 from ..model.tree import Joint, Model
 from ..motion.trajectory_interface import Trajectory

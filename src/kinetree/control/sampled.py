@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
-from ..evaluation.failure import asked_with_lists
+from ..evaluation.law_failures import asked_with_lists
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.numbers import real_number, real_numbers, whole_number

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
-from ..evaluation.failure import asked_with_lists
+from ..evaluation.law_failures import asked_with_lists
 from ..evaluation.law_kernels import refuse_nested
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite

@@ -33,8 +33,8 @@ from ..errors import (
     callers_level,
     explain_public,
 )
+from ..evaluation.algorithm_options import Request, requests
 from ..evaluation.compiler import Compiler
-from ..evaluation.complete_options import Request, requests
 from ..evaluation.parameters import SYMBOLS, places_of_symbols
 from ..evaluation.wrenches import each_body
 from ..io.atomic_files import all_beside

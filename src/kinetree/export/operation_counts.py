@@ -9,7 +9,7 @@ from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..engine.trace import trace
 from ..errors import KinetreeError, OptionError
-from ..evaluation.complete_options import complete_options
+from ..evaluation.algorithm_options import complete_options
 from ..model.changes.values import generic
 from ..model.tree import Model
 from ..spatial.arrays import flatten

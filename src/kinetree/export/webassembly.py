@@ -16,8 +16,8 @@ from ..engine.kernels.step_kernel import Stages, trace_stages
 from ..engine.llvm.host import CompilationError
 from ..engine.trace import Traced, trace
 from ..errors import CompileError
+from ..evaluation.algorithm_options import Request, requests
 from ..evaluation.compiler import Compiler
-from ..evaluation.complete_options import Request, requests
 from ..evaluation.law_kernels import Law, Sizes
 from ..evaluation.parameters import SYMBOLS, ParameterReader, places_of_symbols
 from ..evaluation.wrenches import each_body

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError
-from ..evaluation.failure import asked_with_lists
+from ..evaluation.law_failures import asked_with_lists
 from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, Vec3
 from ..spatial.numbers import shown

@@ -2,7 +2,7 @@
 
 All parameters that vary are handled here: inputs of compiled algorithms, batches of simulations, symbols of other
 libraries.  The scalars are put into stand-ins for the model's masses and poses
-(:mod:`kinetree.model.changes.stand_ins`).
+(:mod:`kinetree.model.changes.over_any_scalar`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ModelError, OptionError, UnknownNameError
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, RotationLike, Scalar, Transform, Vec3
 from .actuators import Tendon, Waypoint
-from .changes.stand_ins import ScalarMass, ScalarPose, ScalarTen
+from .changes.over_any_scalar import ScalarMass, ScalarPose, ScalarTen
 from .changes.values import generic, valued
 from .joint_fields import OF_MOTOR, PER_FREEDOM
 from .mass import GroupedMass, MassProperties

@@ -22,8 +22,8 @@ from ..model.joints import JointKind
 from ..model.tree import BASE, Link
 from ..spatial import Motion
 from ..spatial.arrays import Array
-from .considered import Considered, Vector, inertia_of, ten_of
 from .grouping import null_space, span
+from .parameters_to_group import Considered, Vector, inertia_of, ten_of
 
 SEED = 20
 SAMPLES = 8

@@ -17,8 +17,8 @@ from ..errors import SingularError
 from ..evaluation.evaluator import Evaluator
 from ..spatial.arrays import Array
 from .base_by_null_space import random_positions
-from .considered import Considered
 from .grouping import triangular
+from .parameters_to_group import Considered
 
 CHUNK = 64
 """Number of states at a time; the matrix itself is never stored."""

@@ -21,8 +21,8 @@ from ..model.joints import EulerFree, Fixed, Free, JointKind, Prismatic, Revolut
 from ..model.tree import BASE, Model
 from ..spatial import BASIS, IDENTITY, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from ..spatial.arrays import Array
-from .considered import Considered, Vector, ten_of
 from .parallelograms import Parallelogram
+from .parameters_to_group import Considered, Vector, ten_of
 
 COVERED = (Revolute, Prismatic, Fixed)
 """Joints that Khalil has rules for."""

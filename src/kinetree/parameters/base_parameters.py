@@ -15,8 +15,8 @@ from ..model.parameters import ParameterTable
 from ..spatial.arrays import Array
 from ..spatial.formula import ScalarFormula, symbols_among
 from .book_formulas import book_formulas, parsed
-from .considered import Considered
 from .grouping import group, null_space
+from .parameters_to_group import Considered
 
 LEAST = 1e-9
 """Effects and coefficients below this, in the robot's own units, are rounding errors."""

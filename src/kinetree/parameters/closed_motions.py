@@ -13,9 +13,9 @@ from ..errors import ClosureError
 from ..loops.loops import Loops
 from ..spatial.arrays import Array
 from .base_by_qr import Draw, Motions
-from .considered import Considered
 from .find_base import Assembled
 from .parallelograms import Parallelogram, parallelograms
+from .parameters_to_group import Considered
 
 STEPS = 20
 FARTHEST = 2.5

@@ -19,9 +19,9 @@ from . import base_by_null_space, base_by_qr, base_by_rules
 from .base_by_qr import Draw
 from .base_by_rules import upper_bound
 from .base_parameters import BaseParameters, formula_matrix, table_matrix
-from .considered import Considered
 from .grouping import dense, group, span
 from .parallelograms import Parallelogram
+from .parameters_to_group import Considered
 from .round_geometry import rounded
 
 EXACT = 1e-10

@@ -10,7 +10,7 @@ from scipy.linalg import qr
 
 from ..spatial import Scalar
 from ..spatial.arrays import Array
-from .considered import Considered, Vector
+from .parameters_to_group import Considered, Vector
 
 LEAST_ANGLE = 1e-6
 """A parameter can be eliminated if an unnoticed change alters it by at least this fraction of the whole change."""

@@ -24,7 +24,7 @@ from ..spatial import RigidInertia
 from ..spatial.arrays import Array
 from ..spatial.formula import ScalarFormula
 from .base_parameters import BaseParameters
-from .considered import inertia_of, ten_of
+from .parameters_to_group import inertia_of, ten_of
 
 FORMS = ("fewest", "table", "symbols")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model.changes.stand_ins import FormulaPose, KhalilStep
+from ..model.changes.over_any_scalar import FormulaPose, KhalilStep
 from ..model.joints import JointKind
 from ..model.pose import Pose
 from ..model.tree import Model

@@ -10,9 +10,9 @@ import sympy as sp
 from ..export.symbolic.exact import Exact, as_written, exact, symbol_values
 from ..export.symbolic.parameters import Parametric
 from . import base_by_rules
-from .considered import Considered
 from .grouping import Grouping, group_exactly
 from .parallelograms import Parallelogram
+from .parameters_to_group import Considered
 
 
 def coefficient_expressions(

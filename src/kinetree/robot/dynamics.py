@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
-from ..evaluation.direct import direct, direct_or_by_loops
+from ..evaluation.direct_methods import direct, direct_or_by_loops
 from ..evaluation.friction_on_arrays import friction_force, friction_slope
 from ..evaluation.given_joints import read_given
 from ..evaluation.three_matrices import three_matrices

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import jacobian
 from ..errors import OptionError, SingularError, UnknownNameError
-from ..evaluation.direct import direct
+from ..evaluation.direct_methods import direct
 from ..evaluation.evaluator import Evaluator
 from ..model import configurations
 from ..spatial.arrays import Array, as_array, batch_shape

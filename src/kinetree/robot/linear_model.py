@@ -13,7 +13,7 @@ from ..algorithms import newton_euler
 from ..algorithms.joint_friction import friction_force
 from ..algorithms.passes import moving_along
 from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedError
-from ..evaluation.failure import asked_with_lists
+from ..evaluation.law_failures import asked_with_lists
 from ..model.joints import JointKind
 from ..model.tree import Model
 from ..spatial.arrays import Array, pack, split

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL, check_parameters
 from ..errors import UnsupportedError
-from ..evaluation.direct import direct, direct_or_by_loops
+from ..evaluation.direct_methods import direct, direct_or_by_loops
 from ..evaluation.wrenches import Wrenches
 from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable

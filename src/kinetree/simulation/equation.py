@@ -15,7 +15,7 @@ from ..algorithms.acting_element import Scalars
 from ..algorithms.table import find
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError, SingularError
-from ..evaluation.failure import Fault, blaming
+from ..evaluation.law_failures import Fault, blaming
 from ..evaluation.law_kernels import LawProgram, TreeProgram, can_compile, has_machine_code, moves_in_loops, unrolls
 from ..evaluation.parameters import GivenParameters
 from ..model.tree import Model
@@ -24,9 +24,9 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array, pack, split
 from .constrained.drift import Partitioned
 from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
+from .elimination_order import LoopChoice
 from .implicit_accelerations import Impedance
 from .integrators.steps_on_arrays import Steps
-from .loop_choice import LoopChoice
 from .system import FORCES, GROUND, LONGEST_AROUND_LOOPS, Acting, DynamicSystem, State
 
 NOTHING = np.zeros(0)

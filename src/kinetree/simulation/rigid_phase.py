@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
 from ..contact.rigid_friction import FAST, direction_of_sliding
 from ..errors import KinetreeError, NoSolutionError, message_of
-from ..evaluation.failure import Fault
+from ..evaluation.law_failures import Fault
 from ..spatial.arrays import Array
 from .equation import Equation
 from .system import GROUND

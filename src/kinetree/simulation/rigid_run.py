@@ -22,7 +22,7 @@ from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
 from ..contact.rigid_friction import Pace
 from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
-from ..evaluation.failure import Fault
+from ..evaluation.law_failures import Fault
 from ..former_names import former_arguments
 from ..io.progress import TimeBar
 from ..robot.load import as_robot

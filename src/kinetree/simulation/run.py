@@ -24,7 +24,7 @@ from ..errors import (
     callers_level,
     message_of,
 )
-from ..evaluation.failure import Fault, blaming
+from ..evaluation.law_failures import Fault, blaming
 from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..spatial.arrays import Array

@@ -16,7 +16,7 @@ from ..algorithms.acting_element import Scalars
 from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
-from ..evaluation.failure import Fault
+from ..evaluation.law_failures import Fault
 from ..evaluation.law_kernels import LawProgram
 from ..spatial import Scalar
 from ..spatial.arrays import Array, pack, split

@@ -32,7 +32,7 @@ from .arguments import (
     varied_parameters,
     warn_of_unknown_ground,
 )
-from .constrained.choice import chosen_holding, initial_state_held
+from .constrained.constraint_setup import chosen_holding, initial_state_held
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import Message, Setting
-from ..evaluation.failure import Fault
+from ..evaluation.law_failures import Fault
 from .equation import Equation
 from .integrators.fixed_step_methods import ADAPTIVE
 

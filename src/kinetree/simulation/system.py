@@ -26,15 +26,15 @@ from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
 from ..control.base import Controller
 from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import OptionError, ShapeError
-from ..evaluation.failure import blaming
+from ..evaluation.law_failures import blaming
 from ..evaluation.law_kernels import can_compile, is_condition
 from ..evaluation.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..model.changes.regrouping import regrouped
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..spatial import Scalar
+from .elimination_order import LoopChoice
 from .implicit_accelerations import Impedance
-from .loop_choice import LoopChoice
 from .own_joints import OwnJoints
 from .prescribed import BoundMotion
 

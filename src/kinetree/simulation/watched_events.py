@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..evaluation.failure import Fault, blaming
+from ..evaluation.law_failures import Fault, blaming
 from .equation import Equation
 from .events import Event, crosses, in_direction, locate
 from .integrators.stepper import Stepper

@@ -8,8 +8,8 @@ arrays (screw, transform_matrix, complement, ...) are for users; see the page on
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .dense import dot, ldl, ldl_inverse, ldl_solve
 from .inertia import ArticulatedInertia, RigidInertia
+from .linear_systems import dot, ldl, ldl_inverse, ldl_solve
 from .motion import ZERO_FORCE, ZERO_MOTION, Force, Motion, combine, combine_forces
 from .rotation import AxisRotation, MatrixRotation, RotationLike, axis_turn
 from .scalar import Scalar

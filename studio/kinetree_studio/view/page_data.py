@@ -13,7 +13,7 @@ from kinetree.model.tree import BASE, Model
 from kinetree.robot.robot import Robot
 from kinetree.spatial.arrays import Array
 
-from .figures import Figure
+from .displayed_robot import Figure
 from .motion import Poses, Track, quaternions
 from .scene import FIELD_OF_VIEW, Sight, round_number
 from .skeleton import equivalent_box

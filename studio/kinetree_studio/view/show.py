@@ -21,7 +21,7 @@ from kinetree.robot.load import load
 from kinetree.robot.robot import Robot
 from kinetree.studies import named_systems
 
-from .figures import Figure, make_figure
+from .displayed_robot import Figure, make_figure
 from .geometry import format_of
 from .given_wrenches import with_wrenches
 from .motion import Track

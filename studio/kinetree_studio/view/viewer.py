@@ -22,7 +22,7 @@ from kinetree.spatial.arrays import Array, as_array
 
 from . import capture
 from .at_rest import at_rest
-from .figures import Figure
+from .displayed_robot import Figure
 from .motion import BodyPoint, Poses, Track
 from .page import page
 from .page_data import pose_numbers, show_data

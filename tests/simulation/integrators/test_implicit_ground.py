@@ -131,7 +131,7 @@ def test_loops_on_ground_look_ahead():
     whole = np.block([[left, -k.T], [k, np.zeros((len(k), len(k)))]])
     wanted = np.linalg.solve(whole, np.concatenate([right, -robot.loop_drift(q, v)]))[:n]
     assert np.allclose(equation.accelerations(0.0, q, v, np.zeros(0), ahead=1e-3)[0], wanted, rtol=1e-8, atol=1e-8)
-    for choice in (equation.loops, kt.simulation.loop_choice.LoopChoice(equation.loops.rows)):
+    for choice in (equation.loops, kt.simulation.elimination_order.LoopChoice(equation.loops.rows)):
         found = equation.system.closed_rate(0.0, q.tolist(), v.tolist(), [], choice, ahead=1e-3)[0]
         assert np.allclose(found, wanted, rtol=1e-8, atol=1e-8)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.table import find
-from kinetree.evaluation.complete_options import complete_options
+from kinetree.evaluation.algorithm_options import complete_options
 from kinetree.export.operation_counts import Count, cost, count_function, joint_variables
 from kinetree.export.published_counts import FLOATING_FORWARD, FLOATING_INVERSE, MA
 from kinetree.robot.robot import Robot

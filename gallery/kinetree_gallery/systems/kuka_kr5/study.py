@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from kinetree.errors import ModelWarning
-from kinetree.robot.dh import DHRow, from_dh
+from kinetree.robot.from_dh import DHRow, from_dh
 from kinetree.studies.fact_files import Values
 from kinetree.studies.study import Study
 

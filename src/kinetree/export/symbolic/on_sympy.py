@@ -13,14 +13,14 @@ import sympy as sp
 from sympy.core.parameters import distribute
 
 from ...errors import OptionError, UnknownNameError
-from ...evaluation.complete_options import complete_options
+from ...evaluation.algorithm_options import complete_options
 from ...model.describe import counted
 from ...model.tree import Model
 from ...spatial.arrays import leaves
 from .exact import Exact, Number, as_written, exact, symbol_values
 from .parameters import ClosingLoops, Parametric
 from .programs import Call
-from .tidy import postorder, tidy
+from .simplify import postorder, tidy
 
 NUMBERS = ("exact", "float")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from ...model.changes.stand_ins import Values
+from ...model.changes.over_any_scalar import Values
 from ...model.changes.values import valued
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model

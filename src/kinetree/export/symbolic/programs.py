@@ -12,7 +12,7 @@ from ...algorithms.table import LOOP_ALGORITHMS, Algorithm, find
 from ...engine.graph import CONST, DIV, INPUT
 from ...engine.trace import Traced, trace
 from ...errors import ModelError, OptionError, SingularError, UnsupportedError
-from ...evaluation.complete_options import complete_options
+from ...evaluation.algorithm_options import complete_options
 from ...model.tree import Model
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten

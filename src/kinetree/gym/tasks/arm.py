@@ -9,7 +9,7 @@ import numpy as np
 from ...control.commands import Commanded
 from ...robot.load import load
 from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.moment import Moment
+from ...simulation.worlds.instant import Moment
 from ...simulation.worlds.world import World
 from ...spatial import sqrt
 from .task import Task, with_random

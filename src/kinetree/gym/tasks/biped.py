@@ -10,7 +10,7 @@ from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
 from ...control.commands import Commanded
 from ...robot.load import load
 from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.moment import Moment
+from ...simulation.worlds.instant import Moment
 from ...simulation.worlds.world import World
 from .task import Task, with_random
 

@@ -12,7 +12,7 @@ from ...model.joints import Prismatic, Revolute
 from ...robot.builder import Builder
 from ...robot.robot import Robot
 from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.moment import Moment
+from ...simulation.worlds.instant import Moment
 from ...simulation.worlds.world import World
 from .task import Task, with_random
 

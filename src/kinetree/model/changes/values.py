@@ -16,7 +16,7 @@ from ..joint_fields import PER_FREEDOM
 from ..mass import MassProperties
 from ..parameters import rows
 from ..tree import Body, Joint, Model
-from .stand_ins import ScalarTen, Values, valued_scalar
+from .over_any_scalar import ScalarTen, Values, valued_scalar
 
 SOME_BODY = MassProperties(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.2, 0.3))
 """A physically possible body that replaces those whose parameters are symbols."""

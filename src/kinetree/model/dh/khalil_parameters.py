@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..changes.stand_ins import KhalilStep
+from ..changes.over_any_scalar import KhalilStep
 from ..joints import JointKind
 from ..pose import Pose
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from ...errors import NoValueError, UnknownNameError, UnsupportedError
 from ...io.tables.text import TextTable
-from ..changes.stand_ins import KhalilStep
+from ..changes.over_any_scalar import KhalilStep
 from ..joint_fields import FIELDS
 from ..joints import Fixed, JointKind, Prismatic, Revolute
 from ..mass import MassProperties

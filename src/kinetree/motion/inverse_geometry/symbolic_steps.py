@@ -8,7 +8,7 @@ import sympy as sp
 
 from ...export.symbolic.exact import Exact, exact, symbol_values
 from ...export.symbolic.parameters import Parametric
-from ...export.symbolic.tidy import tidy
+from ...export.symbolic.simplify import tidy
 from ...robot.robot import Robot
 from ...spatial import Matrix3, MatrixRotation, Scalar, Transform, Vec3
 from .chain import GeometricChain, JointValue

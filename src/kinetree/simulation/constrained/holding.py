@@ -20,8 +20,8 @@ from ...robot.kept_programs import programs_of
 from ...robot.robot import Robot
 from ...spatial import Scalar
 from ...spatial.arrays import Array
+from ..elimination_order import LoopChoice, choice_at
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
-from ..loop_choice import LoopChoice, choice_at
 from ..prescribed import BoundMotion
 from .drift import Drift, Partitioned, Projection
 

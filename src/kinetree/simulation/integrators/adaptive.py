@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ClosureError, Message, OptionError, Setting, UnsupportedError
-from ...evaluation.failure import Fault
+from ...evaluation.law_failures import Fault
 from ...spatial.arrays import Array
 from ..equation import Equation
 from ..system import State

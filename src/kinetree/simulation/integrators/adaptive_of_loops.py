@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Message, Setting
-from ...evaluation.failure import Fault
+from ...evaluation.law_failures import Fault
 from ...spatial.arrays import Array
 from ..system import State
 from .adaptive import ScipyStepper

@@ -22,7 +22,7 @@ from ...algorithms import constrained_dynamics, newton_euler
 from ...algorithms.acting_element import Scalars
 from ...algorithms.constrained_dynamics import inner
 from ...errors import ClosureError
-from ...evaluation.failure import Fault
+from ...evaluation.law_failures import Fault
 from ...evaluation.law_kernels import LawProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array

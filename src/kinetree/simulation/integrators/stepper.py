@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import ClosureError, Message, Setting
-from ...evaluation.failure import Fault
+from ...evaluation.law_failures import Fault
 from ..equation import Equation
 from ..system import State
 from .fixed_step_methods import INSIDE

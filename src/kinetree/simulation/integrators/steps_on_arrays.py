@@ -13,7 +13,7 @@ from ...algorithms.projection import ROUNDS
 from ...evaluation.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
-from ..loop_choice import LoopChoice
+from ..elimination_order import LoopChoice
 from ..system import LONGEST_AROUND_LOOPS, State
 from . import variational
 from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL

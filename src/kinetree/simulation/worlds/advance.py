@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ClosureError, SingularError, UnsupportedError
-from ...evaluation.failure import Fault
+from ...evaluation.law_failures import Fault
 from ...spatial.arrays import Array, aligned_zeros
 from ..equation import Equation
 

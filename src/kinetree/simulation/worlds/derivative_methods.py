@@ -20,7 +20,7 @@ from .advance import Advance
 from .randomized import GROUND, MOTOR_STRENGTH
 from .rollout import MovedNumbers, Period, RewardGradient, Rollout
 from .step_derivatives import StepDerivatives
-from .stepped import Stepped, Transition
+from .step_result import Stepped, Transition
 
 COMMANDS = ("command", "before", "given_at", "delay")
 """Numbers of motors that actions set, with their times of arrival, which fall on whole steps and have no derivative."""

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import KinetreeError, OptionError
 from ...evaluation.law_kernels import is_condition, refuse_nested
 from ...spatial import Scalar, where
-from .moment import Moment
+from .instant import Moment
 
 RETURNED = {
     "observe": "it returns a list of numbers, such as [*m.q, *m.v]",

@@ -15,7 +15,7 @@ from ...robot.robot import Robot
 from ...spatial.arrays import Array
 from .goals import Goals
 from .outcome import OutcomeLaw
-from .stepped import Stepped
+from .step_result import Stepped
 
 if TYPE_CHECKING:
     from .derivative_methods import WorldDerivatives

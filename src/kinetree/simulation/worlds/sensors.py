@@ -9,7 +9,7 @@ from ...algorithms import kinematics
 from ...errors import OptionError, UnknownNameError, explain_public
 from ...model.tree import Model
 from ...spatial import Scalar, Vec3
-from .moment import Moment
+from .instant import Moment
 
 __all__ = ["Accelerometer", "Gyroscope", "JointTorque", "Sensor", "TouchSensor"]
 

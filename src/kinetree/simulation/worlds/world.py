@@ -31,9 +31,9 @@ from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ...spatial.numbers import whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
+from ..elimination_order import LoopChoice
 from ..equation import Equation
 from ..integrators.fixed_step_methods import FIXED
-from ..loop_choice import LoopChoice
 from ..options import SimulationOptions
 from ..run_warnings.long_steps import warn_of_long_steps
 from ..run_warnings.unheld import warn_of_falling_world
@@ -43,9 +43,8 @@ from .advance import Advance
 from .derivative_methods import WorldDerivatives, named_numbers
 from .draws import Drawn, EpisodeDraws
 from .goals import Goals
-from .live_view import LiveView
+from .instant import Moment
 from .masks import chosen_worlds
-from .moment import Moment
 from .outcome import OutcomeLaw
 from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
@@ -53,8 +52,9 @@ from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, checked_mapping, 
 from .range_watch import RangeWatch
 from .rollout import RewardGradient, Rollout
 from .sensors import Sensor, check_sensors
+from .shared_arrays import LiveView
 from .step_derivatives import StepDerivatives
-from .stepped import DifferentiatedStep, Stepped, Transition
+from .step_result import DifferentiatedStep, Stepped, Transition
 
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]

@@ -9,7 +9,7 @@ from typing import Any
 from ...algorithms import centroidal, kinematics
 from ...errors import OptionError, nearest
 from ...spatial import Motion, Scalar, Transform, Vec3
-from ..loop_choice import LoopChoice
+from ..elimination_order import LoopChoice
 from ..system import Acting, DynamicSystem
 
 Scalars = Sequence[Scalar]

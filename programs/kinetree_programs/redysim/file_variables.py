@@ -7,7 +7,7 @@ import numpy as np
 from kinetree.errors import FileFormatError
 from kinetree.spatial.arrays import Array
 
-from ..matlab.frames import CallFrame
+from ..matlab.call_variables import CallFrame
 from ..matlab.values import Matrix
 
 
