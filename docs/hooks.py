@@ -28,19 +28,16 @@ import joint_table
 import names_table
 import notebooks
 import site_checks
+import site_search
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
 
+ADDRESSES: dict[str, str] = {}
+"""Of the pages that were built, by their files."""
+
 MOVED = {"robots-with-loops": "loops/", "springs-and-actuators": "forces/"}
 """Pages that were merged with others, and their places today."""
-
-BOOSTS = {
-    "api/": 0.05, "studies/cost": 0.1, "studies/path": 0.3, "studies/": 0.45, "theory/": 0.4, "notebooks/": 0.4,
-    "from/robotics-toolbox": 0.2, "from/": 0.5, "coverage": 0.2, "names": 0.2, "references": 0.2,
-    "for/identification-accuracy": 0.5,
-}  # fmt: skip
-"""How much a word on a page counts for the search, where not 1: who types one wants a guide first.  The first start that fits counts."""
 
 LONGEST_DESCRIPTION = 200
 """Characters of a page's description."""
@@ -85,8 +82,8 @@ def recording(file: Path) -> str:
 def on_page_markdown(markdown: str, page: Page | None = None, **_: object) -> str:
     """Called by mkdocs for every page."""
     if page is not None:
-        boost = next((boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)), 1.0)
-        page.meta.setdefault("search", {}).setdefault("boost", boost)
+        site_search.describe(page)
+        ADDRESSES[page.file.src_uri] = page.url
         page.meta.setdefault("description", description(markdown))
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
     return charts.expanded(joint_table.expanded(names_table.expanded(coverage_table.expanded(text))))
@@ -104,8 +101,14 @@ def description(markdown: str) -> str:
     return f"{whole}." if whole else plain[: LONGEST_DESCRIPTION - 3].rpartition(" ")[0] + "..."
 
 
+def on_post_page(output: str, **_: object) -> str:
+    """Called by mkdocs before it writes a page."""
+    return site_search.with_own_worker(output)
+
+
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
-    """Called by mkdocs when all is written."""
+    """Called by mkdocs when all is written, the index of the search, too."""
+    site_search.add_words(Path(config.site_dir), ADDRESSES)
     site_checks.check(Path(config.site_dir))
 
 
