@@ -75,7 +75,7 @@ def _rough_likeness(name: str, other: str) -> int:
 
 
 def _same(name: str, other: str) -> int:
-    """Count the letters of the beginning that two names have in common."""
+    """Count the leading letters that two names share."""
     return next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
 
 

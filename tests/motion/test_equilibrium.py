@@ -79,7 +79,7 @@ def test_stops_hold():
 
 
 def test_a_clamp_of_bars_without_mass():
-    """The same rest and the same torques as with mass, by circles that meet."""
+    """The same rest and the same torques as with mass, by intersecting circles."""
     given = {
         "points": {"O": (0, 0), "A": (0, 30), "B": (0, 80), "C": (40, 80), "pad": (100, 80), "seat": (100, 40)},
         "bars": {"handle": "O A", "link": "A B", "arm": "C B pad"},

@@ -23,13 +23,13 @@ FLAT = 0.05
 
 
 def foot_by_circles(leg: DrawnLinkage, turned: Array) -> tuple[Array, Array]:
-    """Return where the foot is, (n, 2), and its way per radian of the crank: circles that meet, differentiated."""
+    """Return the foot's position, (n, 2), and its derivative by the crank's angle, by intersecting circles."""
     foot = [as_jet(x) for x in leg.places(Jet(turned, 1.0, 0.0))["foot"]]
     return np.stack([x.value for x in foot], axis=-1), np.stack([x.first for x in foot], axis=-1)
 
 
 def leg_facts(leg: DrawnLinkage, along: PrescribedMechanism) -> Values:
-    """Return what the facts of a leg name: its path by the mechanism's own closing, beside that by circles."""
+    """Return the values that the facts of a leg name, from its path with closed loops and by intersecting circles."""
     mechanism = along.mechanism
     assert isinstance(mechanism, Mechanism)
     turned = np.arange(SAMPLES + 1) * (2 * np.pi / SAMPLES)

@@ -28,7 +28,7 @@ def _torques() -> tuple[Array, Array, Array, float]:
 
 
 AXES = "xyyyxzzxyyyx"
-"""About which each coordinate turns."""
+"""The axis about which each coordinate turns."""
 
 JOINTS = {
     "standing ankle": slice(0, 2),

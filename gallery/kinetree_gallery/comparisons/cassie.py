@@ -2,8 +2,9 @@
 
 A leg is attached to the pelvis and stays in its plane.  Hip and knee have motors; below the knee a leaf spring carries
 the shin.  A rod from the thigh to a second leaf spring at the heel holds the tarsus parallel to the thigh, and a motor
-on the tarsus turns the foot through a crank and another rod.  Both rods are cut at their ends. These are four points
-that are held together, each with one redundant constraint, since the leg is planar.  Sizes and masses are our own.
+on the tarsus turns the foot through a crank and another rod.  Both rods are cut at one end:
+four points in all are held together, with one redundant constraint each, since a leg is planar.  Sizes and masses are
+our own.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from kinetree.spatial.scalar import Scalar
 from .planar_geometry import Point, dyad, near, polar
 
 SPEED = 1.5 * math.pi
-"""Of the crank: 45 rpm (Shah sections 8.3, 10.2.2)."""
+"""Speed of the crank: 45 rpm (Shah sections 8.3, 10.2.2)."""
 
 
 class BarLengths(NamedTuple):

@@ -64,7 +64,7 @@ class Walker:
     feedforward_gains: Gains
     planar_base: bool = False
     changed: Robot | None = None
-    """The machine, if its numbers differ from the source's."""
+    """The robot, if its numbers differ from the source's."""
 
     @cached_property
     def robot(self) -> Robot:

@@ -281,7 +281,7 @@ class _ParWriter:
 
 
 def _of_loop(frame: Frame) -> bool:
-    """Return whether a frame is the far side of a joint that closes a loop, which has one in every file."""
+    """Return whether a frame is the far side of a joint that closes a loop; files have their own frame for that."""
     return re.fullmatch(r"frame\d+", frame.name) is not None
 
 

@@ -104,7 +104,7 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0
 
 
 def inner(a: Scalars, b: Scalars) -> Scalar:
-    """Return the sum of products; exact zeros, of which loops leave many, are skipped."""
+    """Return the inner product of two vectors; exact zeros, of which loops produce many, are skipped."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         if present(x) and present(y):
@@ -121,7 +121,7 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _share(left: Scalar, whole: Scalar, least: float) -> Scalar:
-    """Return the remaining fraction of a square, or of ``least`` if that is larger."""
+    """Return the fraction ``left / whole`` of a square, with ``least`` in place of a smaller ``whole``."""
     return left / where(whole > least, whole, least)
 
 

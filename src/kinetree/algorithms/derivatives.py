@@ -395,7 +395,7 @@ class AccelerationSlopes:
 
 
 def widened(parents: Sequence[int], added: Matrix) -> Sequence[int]:
-    """Return the carriers of freedoms for the mass matrix plus an added one; couplings between branches fill it in."""
+    """Return what carries each freedom; the one before it, if a matrix added to the mass matrix couples branches."""
     paths = [set(carriers(parents, k)) for k in range(len(parents))]
     couples = any(present(x) and j <= i and j not in paths[i] for i, row in enumerate(added) for j, x in enumerate(row))
     return tuple(range(-1, len(parents) - 1)) if couples else parents

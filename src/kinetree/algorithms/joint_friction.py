@@ -142,12 +142,12 @@ def friction_force(
 
 
 def travels(tree: Model) -> dict[int, float]:
-    """Return the freedoms whose Coulomb friction needs some travel to build up, each with that travel."""
+    """Return the freedoms whose Coulomb friction needs some travel to build up (Dahl), each with that travel."""
     return _where_any(tree, "friction_travel")
 
 
 def times(tree: Model) -> dict[int, float]:
-    """Return the freedoms whose viscous friction needs some time to follow, each with that time."""
+    """Return the freedoms whose viscous friction lags behind their motion (Maxwell), each with its time constant."""
     return _where_any(tree, "damping_time")
 
 

@@ -30,7 +30,8 @@ NO_LENGTH = 1e-10
 """Lengths below this, in meters, are rounding errors: atoms are larger."""
 
 UNCLOSED = 1e-9
-"""Loops that are open by more than this, in meters or radians, before the last correction are not closed after it."""
+"""Loops that were open by more than this, in meters or radians, before the last correction do not count as closed after
+it."""
 
 
 class Closing(NamedTuple):

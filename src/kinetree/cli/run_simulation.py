@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def run_simulation(given: SimpleNamespace, of_robot: Sequence[str], of_integration: Sequence[str]) -> None:
-    """Simulate what was typed; two lists name the options that describe the robot and the integration."""
+    """Run the simulation that was typed; the two lists name the options of robot and integration."""
     _refuse_places(given)
     _refuse_unused(given)
     units = ShownUnits.read(given.units)

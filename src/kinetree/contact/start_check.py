@@ -50,7 +50,7 @@ class Sunken(NamedTuple):
 
 
 def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> bool:
-    """Warn of a start deep inside compliant ground; return whether it is."""
+    """Warn if a robot starts deep inside compliant ground; return whether it does."""
     found = find_sunken(robot, elements, q)
     if found is not None:
         warnings.warn(found.warning(), stacklevel=callers_level())

@@ -137,7 +137,7 @@ class CFunction:
     result: str = "result"
 
     def signature(self, real: str, restrict: str = "") -> str:
-        """Return the declaration, without a semicolon; ``gains->kp`` is a member of what ``gains`` points to."""
+        """Return the declaration, without a semicolon; gains are members of a struct, as in ``gains->kp``."""
         owners = dict.fromkeys(name.partition("->")[:2] for name, _ in self.arguments)
         types = {"": real, "->": f"{self.name}_gains"}
         inputs = [f"const {types[kind]} *{restrict}{name}" for name, kind in owners]

@@ -150,7 +150,7 @@ def _needed(graph: Graph, outputs: Sequence[int]) -> list[int]:
 
 
 Guard = tuple[int, bool]
-"""A condition, and which of its two branches."""
+"""A condition, and the branch that it has to take."""
 
 
 def _guards(graph: Graph, order: Sequence[int], outputs: Sequence[int]) -> dict[int, frozenset[Guard]]:
@@ -226,11 +226,11 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
 
 
 CLEAR = 4
-"""How many times cheaper one way must look for the other one not to be tried."""
+"""If one way looks cheaper than the other by this factor, the other one is not tried."""
 
 
 def _cheaper(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[list[int]]:
-    """Return the Jacobian with fewer operations; nothing needs what the other one leaves in the graph."""
+    """Return the Jacobian with fewer operations; the nodes that the other way leaves in the graph are not used."""
     by_columns, by_rows = costs(graph, outputs, wrt)
     modes = [m for m, own, other in (("forward", by_columns, by_rows), ("reverse", by_rows, by_columns))
              if own <= CLEAR * other]  # fmt: skip
@@ -299,7 +299,7 @@ def _outputs_of_nodes(
 
 
 def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -> Traced:
-    """Return the Jacobian of a traced function with respect to all its inputs, or to a number of them at the end.
+    """Return the Jacobian of a traced function with respect to all its inputs, or to the last few of them.
 
     Parameters
     ----------

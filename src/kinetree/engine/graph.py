@@ -346,7 +346,7 @@ class Graph:
 
 
 class Undecided:
-    """What ``==`` and ``!=`` return for a traced value: a guess as an ``if``, refused as a condition.
+    """The result of ``==`` or ``!=`` on traced values: ``if`` takes it as a guess, but it cannot be a traced condition.
 
     Recursions ask ``if ratio == 1.0`` to skip work, with numbers that may be traced: these are then assumed to differ.
     A law that chooses by equality would silently get that guess for every state.
@@ -378,7 +378,7 @@ class Undecided:
 
 
 PARTS = "chosen_by"
-"""The method that marks composite numbers, such as dual numbers: beside a node, they do the arithmetic."""
+"""The method that marks composite numbers, such as dual numbers: in operations with a node, they do the arithmetic."""
 
 
 class Node:

@@ -17,7 +17,8 @@ from .load_code import load_or_compile_own
 from .make_once import once
 
 LARGE = 1 << 21
-"""Bytes from which a result is put there: one large page, below which a block would be mostly empty."""
+"""Results of at least this many bytes are put into kept memory: one large page; for less, a block would be mostly
+empty."""
 
 MOST_KEPT = 1 << 30
 """The most bytes that are kept, or a sixteenth of the machine's memory if that is less."""

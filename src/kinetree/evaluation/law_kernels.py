@@ -428,7 +428,7 @@ class OneStateSteps:
         self._t, self._h, self._n, self._state, *self._parameters = self._call.inputs
 
     def __call__(self, t: float, parts: Sequence[Array], h: float, n: int, parameters: Array, samples: int) -> Array:
-        """Take n steps of h from time t, so many times over; the state is given in parts.  Return all samples."""
+        """Take n steps of h from time t, ``samples`` times in a row; return all samples. The state is in parts."""
         self._t[0], self._h[0], self._n[0] = t, h, n
         np.concatenate(parts, out=self._state)
         for own in self._parameters:

@@ -132,7 +132,7 @@ class Characteristic:
 
 
 def _gentle(h: np.ndarray, rise: np.ndarray) -> np.ndarray:
-    """Return slopes at the knots between intervals of lengths h: zero at peaks, otherwise means of the rises."""
+    """Return slopes at inner knots: zero at peaks, otherwise weighted harmonic means of those on both sides."""
     before, after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
     same = rise[:-1] * rise[1:] > 0.0
     first, second = (np.where(same, r, 1.0) for r in (rise[:-1], rise[1:]))

@@ -53,7 +53,7 @@ def is_file(path: Path) -> bool:
 
 
 def file_meant(path: Path, endings: Collection[str] = ()) -> str:
-    """Return a suggestion, for a message that a file is missing, of which one may have been meant."""
+    """Return a hint, for the message that a file is missing, which existing file or folder was probably meant."""
     folder = path.parent
     if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"

@@ -235,7 +235,7 @@ def _chosen(model: Model, wanted: Sequence[str] | str | None) -> list[tuple[str,
 def actuation_at(
     robot_name: str, model: Model, q: Array, motions: tuple[Array, Array], wanted: Any
 ) -> Actuation:  # fmt: skip
-    """Return what actuators can do at configurations with given motions, and which of their columns count."""
+    """Return what actuators can do at configurations, given the motions that loops allow there."""
     names, columns = actuator_columns(model, q, wanted)
     basis, counts = motions
     batch = batch_shape(q=(q, 1))

@@ -73,7 +73,7 @@ def together(columns: Mapping[int, set[int]], rows: Sequence[int]) -> tuple[Bloc
 
 
 def _square(table: Array, matched: Array) -> Array:
-    """Return which rows (m,) have no freedom to spare: no freedom without a row can be passed to them."""
+    """Return which rows (m,) need all their freedoms: no exchange between rows would leave one of these unused."""
     free = np.ones(table.shape[1], dtype=bool)
     free[matched] = False
     spare: Array = np.asarray(table[:, free].any(axis=1))

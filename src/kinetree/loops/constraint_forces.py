@@ -41,7 +41,8 @@ class ForceNames:
 
 
 SHARE = 1e-8
-"""A component that forces could share differently counts if it is larger than this, relative to one."""
+"""A force is undetermined if it has a component above this in one of the :func:`free_shares`, which are of length
+one."""
 
 WHOSE_AXES = (
     "constraints: along the axes of the loop's joint, which turn with its second body; loop_wrenches_world has them "

@@ -114,7 +114,7 @@ class PositionLimits:
         return q
 
     def blocked(self, q: Array, pull: Array) -> Array:
-        """Return which velocities (N, nv) are at a limit and pulled further out."""
+        """Return which velocities (N, nv) would move a joint at a limit further beyond it."""
         places, rates, low, high = self._bounds
         found = np.zeros(pull.shape, dtype=bool)
         at, along = q[..., places], pull[..., rates]

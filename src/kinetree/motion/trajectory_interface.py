@@ -284,7 +284,7 @@ def _begin(part: Trajectory) -> float:
 
 
 def _kept(t: Jet, start: float, end: float) -> Jet:
-    """Return a time with its derivatives, its value limited to a span, for parts that will not be chosen."""
+    """Return a time with its derivatives, limited to a span: parts are evaluated even when they are not selected."""
     late = where(t.value < start, start, t.value)
     return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
 

@@ -48,7 +48,8 @@ Compiling these takes a few seconds at most, as long as a hundred evaluations in
 """
 
 WORKS = ACTUATORS, FRICTION, GROUND, FORCES = ("actuators", "friction", "ground", "forces")
-"""The accounts of work done on the robot, in the order of the last entries of z; forces only if there are any."""
+"""The accounts of work done on the robot, in the order of the last entries of z; the last one exists only if there are
+force elements."""
 
 
 OF_ROBOT = "robot"
@@ -160,7 +161,7 @@ class DynamicSystem:
 
     @property
     def books(self) -> tuple[str, ...]:
-        """The accounts of work: that of forces only if there are any."""
+        """The accounts of work that are kept; without force elements there is none for their forces."""
         return WORKS if self.forces else WORKS[:-1]
 
     @property

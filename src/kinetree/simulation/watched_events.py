@@ -26,7 +26,8 @@ AHEAD = 1e-6
 """How far a state is moved along its motion to find the direction of an event's function (rad, m, rad/s, m/s)."""
 
 STILL_ZERO = 1e-10
-"""Fraction of its earlier values, plus ten times its value there, up to which a function is zero after a reset."""
+"""After a reset, a function counts as still zero up to this fraction of its earlier values plus ten times its value
+there."""
 
 BARELY = 1e-300
 """A value whose only meaning is its sign."""

@@ -104,7 +104,7 @@ class Sketch:
             axis.plot(*ground, "^", color="#3c444c", markersize=7, zorder=4)
 
     def _slides(self, poses: Sequence[Array]) -> list[tuple[Array, Array]]:
-        """Return, for every body, the place of its joint on the parent and its own origin, apart for slides."""
+        """Return, for every body, its joint's place on the parent and its own origin; slides separate the two."""
         ends = []
         for joint, pose in zip(self.robot.model.joints, poses, strict=True):
             if joint.kind.name in FLOATING:

@@ -45,7 +45,7 @@ PLAUSIBLE_TRUNK = 0.3
 """The same for a body that carries several others, all of them at its own joint."""
 
 TELESCOPE = 0.75
-"""A body that slides in another is drawn thinner."""
+"""A body that slides in another is drawn thinner by this factor."""
 
 IN_A_ROW = 0.05
 """Points this close to a line, relative to its length, make a bar with kinks instead of a plate."""

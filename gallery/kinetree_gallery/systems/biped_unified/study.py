@@ -30,7 +30,7 @@ NAME = "biped-unified"
 SECONDS = 4.0
 
 OWN = SOURCE_SETS["unified-biped"]["stiffness"]
-"""Of the ground that we chose, in N/m."""
+"""Stiffness of the ground that we chose, in N/m."""
 
 SAID = Statements(
     0.2, 3.0, None, 1e-3, 0.0, SECONDS,
@@ -43,10 +43,10 @@ class PointFeet(NamedTuple):
     """The walk when each foot touches the ground at one spot, below its ankle."""
 
     torque: float
-    """Largest of the ankle's, while the foot stands in the first step, in N m."""
+    """Largest torque of the ankle while the foot stands in the first step, in N m."""
 
     angles: list[float]
-    """Largest of the trunk's in each step, in degrees."""
+    """Largest angle of the trunk in each step, in degrees."""
 
 
 @cache

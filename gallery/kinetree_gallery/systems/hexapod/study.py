@@ -22,7 +22,7 @@ from ...analyses.walking import (
 NAME, STEP = "hexapod", 0.5
 
 AUTHORS_TRUNK = 2.0
-"""Kilograms, in the authors' stored run; the book says 4."""
+"""Mass of the trunk in the authors' stored run, in kilograms; the book says 4."""
 
 
 @cache

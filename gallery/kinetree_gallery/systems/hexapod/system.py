@@ -10,7 +10,7 @@ from ..walking_machine import BOTH, Walker, walking_system
 LEGS = tuple(f"{place}_{side}" for place in ("front", "middle", "rear") for side in BOTH)
 
 HIPS = tuple((x, y) for x in (0.6, 0.0, -0.6) for y in (0.25, -0.25))
-"""From the authors' program; front to rear, left before right."""
+"""Positions of the hips, from the authors' program: front to rear, left before right."""
 
 
 def machine() -> Walker:

@@ -16,7 +16,7 @@ PIVOT = Point(-38.0 * MM, -7.8 * MM)
 
 
 def places(turned: Scalar) -> dict[str, Point]:
-    """Return all points by circles that meet, from the crank on."""
+    """Return all points, from the crank on, by intersecting circles."""
     crank = polar(15.0 * MM, turned)
     upper = dyad(crank, PIVOT, 50.0 * MM, 41.5 * MM, side=-1)
     outer = dyad(upper, PIVOT, 55.8 * MM, 40.1 * MM, side=-1)

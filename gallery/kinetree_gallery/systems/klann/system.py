@@ -14,7 +14,7 @@ AXLE, UPPER, LOWER = Point(0.1599, 0.075), Point(0.1366, 0.1366), Point(0.1009, 
 
 
 def places(turned: Scalar) -> dict[str, Point]:
-    """Return all points by circles that meet, from the crank on."""
+    """Return all points, from the crank on, by intersecting circles."""
     crank = AXLE.plus(polar(0.0268, turned))
     elbow = dyad(crank, LOWER, 0.059, 0.03206, side=-1)
     knee = dyad(crank, elbow, 0.11051, 0.05221, side=-1)

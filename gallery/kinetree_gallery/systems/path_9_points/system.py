@@ -16,7 +16,7 @@ PIVOT, PEN = Point(0.100, 0.020), (0.060, 0.055)
 
 
 def places(turned: Scalar) -> dict[str, Point]:
-    """Return all points by circles that meet, from the crank on."""
+    """Return all points, from the crank on, by intersecting circles."""
     pin = polar(CRANK, turned + 0.5 * math.pi)
     elbow = dyad(pin, PIVOT, COUPLER, ROCKER, side=1)
     return {"O": Point(0.0, 0.0), "C": PIVOT, "A": pin, "B": elbow, "P": dyad(pin, elbow, *PEN, side=1)}

@@ -10,7 +10,8 @@ from ..walking_machine import Walker, walking_system
 LEGS = ("front_left", "front_right", "rear_left", "rear_right")
 
 HIPS = ((0.5, 0.25), (0.5, -0.25), (-0.5, 0.25), (-0.5, -0.25))
-"""At the ends of the trunk of 1 m; the notes' list from the authors' program has 0.25 and 0.5 the other way round."""
+"""Positions of the hips, at the ends of the trunk of 1 m; in the notes' list from the authors' program, 0.25 and 0.5
+are exchanged."""
 
 
 def machine() -> Walker:

@@ -26,7 +26,7 @@ from .system import CRANK, LEVER, RECIPROCATING, ROD, ROTATING, SPEED, TEXTBOOK,
 
 @dataclass(frozen=True)
 class Shaken:
-    """An engine with some counterweight, over an even turn at its speed.
+    """An engine with some counterweight, over one turn at constant speed.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Shaken:
 
     @cached_property
     def crank(self) -> Array:
-        """Even angles of a turn without its end."""
+        """Evenly spaced crank angles over one turn, without its end."""
         return np.arange(self.samples) * (2.0 * np.pi / self.samples)
 
     @cached_property

@@ -15,7 +15,8 @@ CRANK, ROD, LEVER = 0.040, 0.140, 0.030
 CRANK_MASS, CRANK_CENTER, ROD_MASS, PISTON = 0.5, 0.015, 0.4, 0.5
 
 ROTATING = CRANK_MASS * CRANK_CENTER / CRANK + ROD_MASS * 2.0 / 3.0
-"""At the crank's pin: the crank itself, and two thirds of the rod, whose mass center is a third away."""
+"""Mass that rotates with the crank's pin: that of the crank, reduced to the pin, and two thirds of the rod's, whose
+center is a third of its length away."""
 
 RECIPROCATING = PISTON + ROD_MASS / 3.0
 

@@ -11,7 +11,7 @@ from ..space_loops import arm, pair, settled, space_loop
 
 PIVOT, BAR = 0.5, 1.0
 BEGIN = (2.2065, 4.0767)
-"""Both bars in ReDySim's initial state, the pin between the arms and the satellite."""
+"""Angles of both bars in ReDySim's initial state, with the pin between the arms and the satellite."""
 
 
 def _closed(motors: Sequence[Scalar]) -> list[Scalar]:

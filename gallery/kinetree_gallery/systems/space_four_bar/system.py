@@ -12,7 +12,7 @@ from ..space_loops import arm, pair, settled, space_loop
 
 PIVOT, CRANK, BAR = 0.4475, 0.38, 1.152
 BEGIN = (2.1572, 1.9687)
-"""Rocker and coupler in ReDySim's initial state."""
+"""Angles of rocker and coupler in ReDySim's initial state."""
 
 
 def _closed(motors: Sequence[Scalar]) -> list[Scalar]:

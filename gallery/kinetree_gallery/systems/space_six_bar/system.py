@@ -11,7 +11,7 @@ from ..space_loops import arm, pair, settled, space_loop
 
 PIVOT, BAR = 0.5, 1.0
 BEGIN = (2.0944, 0.5236)
-"""Both bars without motors in ReDySim's initial state, a regular hexagon."""
+"""Angles of both bars without motors in ReDySim's initial state, a regular hexagon."""
 
 
 def _closed(motors: Sequence[Scalar]) -> list[Scalar]:

@@ -14,7 +14,7 @@ PER_LINK = {
     7: "MX MY",
     8: "MY",
 }
-"""Table 10.2, beside the rotors IA4, IA5 and IA6."""
+"""The parameters of the links in Table 10.2, which also has the rotors IA4, IA5 and IA6."""
 
 KEPT = (*(f"{symbol}{link}" for link, symbols in PER_LINK.items() for symbol in symbols.split()), "IA4", "IA5", "IA6")
 

@@ -23,7 +23,7 @@ DEGREE = np.pi / 180.0
 
 
 def _by_hand(turned: Array | float) -> tuple[Array, Array]:
-    """Return force of the spring and torque of the handle: circles that meet, differentiated, and virtual work."""
+    """Return the spring's force and the handle's torque: intersections of circles, differentiated, and virtual work."""
     long = as_jet(length(Jet(np.asarray(turned, dtype=float), 1.0, 0.0)))
     force = STIFFNESS * (REST - long.value)
     return force, -force * long.first

@@ -21,7 +21,7 @@ DURATION = 1.0
 
 
 def places(turned: Scalar) -> dict[str, Point]:
-    """Return all points: the pin of link and arm by circles that meet."""
+    """Return all points: the pin between link and arm by intersecting circles."""
     first = polar(0.030, turned + 0.5 * math.pi)
     second = dyad(first, PIVOT, 0.050, 0.040, side=1)
     pad = Point(PIVOT.x - 1.5 * (second.x - PIVOT.x), PIVOT.y - 1.5 * (second.y - PIVOT.y))

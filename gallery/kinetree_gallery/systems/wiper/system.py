@@ -17,7 +17,8 @@ LEVER, GROUND = 0.060, 0.250
 CRANK = LEVER * math.sin(0.5 * SWEEP)
 
 ROD = math.sqrt(CRANK**2 + GROUND**2 - LEVER**2)
-"""So that the pins of the lever's two ends are in line with the axle: both ways take half a turn."""
+"""Length at which the lever's pin is in line with the axle in both end positions, so that each stroke takes half a
+turn."""
 
 AXLE = Point(ROD, -LEVER * math.cos(0.5 * SWEEP))
 
@@ -30,7 +31,7 @@ DURATION = 4.0 / 3.0
 
 
 def places(turned: Scalar) -> dict[str, Point]:
-    """Return all points: the pin of the lever by circles that meet, all others turn with it."""
+    """Return all points: the lever's pin by intersecting circles, and those that turn with it."""
     crank = AXLE.plus(polar(CRANK, turned + DRAWN))
     pin = dyad(crank, Point(0.0, 0.0), ROD, LEVER, side=1)
     swung = pin.angle + 0.5 * math.pi

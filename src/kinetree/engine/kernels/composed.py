@@ -49,7 +49,7 @@ class ComposedKernel(Kernel):
         return self._made(False)
 
     def is_ready(self, batch: bool) -> bool:
-        """Return whether all parts are at hand in the forms that are called."""
+        """Return whether all parts have been loaded in the forms that are called."""
         return all(part.is_ready(form) for part, form in self._calls(batch))
 
     @property
@@ -242,7 +242,7 @@ class ImplicitEquation(NamedTuple):
     product: Kernel
     """Takes p and the vectors to be multiplied by that inverse."""
     place: int
-    """Index of the argument that is y."""
+    """The position of y among the arguments of ``solution``."""
 
 
 @dataclass

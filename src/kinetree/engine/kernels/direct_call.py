@@ -129,7 +129,7 @@ class DirectCall:
     def make(
         cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
     ) -> DirectCall | None:
-        """Return the function with its kernel, both forms off; None if the entry point does not know its form."""
+        """Return the function with its kernel, both forms disabled; None if the entry point does not know its form."""
         call = cls(fallback, name, doc)
         return call if call.attach(kernel, guard) else None
 

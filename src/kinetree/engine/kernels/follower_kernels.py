@@ -16,7 +16,7 @@ from .kernel import Kernel
 
 
 class Spread(NamedTuple):
-    """How an input of the free system follows from one of the led system: ``x[places] * factor + offset``."""
+    """How an input of the free system follows from one with followers: ``x[places] * factor + offset``."""
 
     places: np.ndarray
     factor: np.ndarray
@@ -29,7 +29,7 @@ class Spread(NamedTuple):
 
 @dataclass
 class LedKernel(ComposedKernel):
-    """The results of ``free`` for inputs that are spread out, with rows, columns or both gathered again.
+    """A kernel for a system with followers: inputs of ``free`` are spread out, rows or columns of its results gathered.
 
     What belongs to a following coordinate is added to the one that it follows, times its factor, along each of the
     ``axes`` of the result.
@@ -89,7 +89,7 @@ class LedKernel(ComposedKernel):
 
 @dataclass
 class LedSolutionKernel(LedKernel):
-    """The x that solves M x = y of the led system, from the solution of the free one and the multipliers that hold it.
+    """The x that solves M x = y with followers: that of the free system, corrected by multipliers.
 
     The free system returns x; ``product`` takes its first input and one more vector, which it multiplies by the inverse
     of M.

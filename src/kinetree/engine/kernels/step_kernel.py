@@ -36,8 +36,8 @@ from .kernel import Kernel, address_of
 from .loop_kernel import InnerLoop, RolledKernel
 
 RESULTS_AT_ONCE = 64
-"""For a large tree, whose joints have next to nothing to do with one another in the formula of a step: LLVM takes
-longer over one long function than over many short ones."""
+"""Results per function for a large tree: LLVM takes longer over one long function than over many short ones, and the
+joints hardly depend on one another in the formula of a step."""
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
@@ -65,7 +65,7 @@ class Stages:
     n_parameters: int
     samples: int = 1
     inner: InnerLoop | None = None
-    """What the rate calls; ``answer`` is what that takes, followed by what comes after its results."""
+    """A loop that the rate calls; ``answer`` lists the inputs of the loop, followed by what comes after its results."""
 
     @property
     def n_answer(self) -> int:
@@ -221,7 +221,7 @@ class OneStateCall:
         self._addresses = address_of(self._table), address_of(self._context)
 
     def run(self, out: np.ndarray, samples: int) -> None:
-        """Write so many samples, one after every n steps, to consecutive memory."""
+        """Write ``samples`` states, one after every n steps, to consecutive memory."""
         table, context = self._addresses
         self._context[0] = samples
         self._code(table, address_of(out), context)

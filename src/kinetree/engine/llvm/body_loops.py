@@ -26,15 +26,17 @@ from .vectors import Vectors, first_lanes
 BASES = ("in", "out", "work", "params")
 
 COLUMN, ROW = "column", "row"
-"""Further bases for steps that go through columns: the current column, and its one of consecutive results."""
+"""Further bases for steps that go through columns: the current column, and its number in a row of consecutive
+results."""
 
 SCHEDULE = StructLayout(
     count="i64", entries="ptr", params="ptr", outs="i64", words="i64", size="i64", inputs="i64", lengths="ptr",
     numbers="i64", work="i64", moves="i64", moved="ptr",
 )  # fmt: skip
-"""How many entries there are, where they are and the parameters, how many output vectors, words per entry.  For one
-state also how many numbers the result has, how many inputs there are, how long each is and all of them, how many
-numbers the steps keep; and if outputs are not the result as it is, how many go where: pairs of 32-bit numbers."""
+"""The fields of a schedule: the number of entries, where entries and parameters are, the number of output vectors,
+words per entry. For one state there are also the size of the result, the number of inputs, their lengths one by one and
+in total, and how many numbers the steps keep; and, if outputs are not the result as it is, how many numbers are moved,
+and from where to where: pairs of 32-bit numbers."""
 
 FROM_PYTHON = ("PyMem_RawMalloc", "PyMem_RawFree")
 

@@ -37,7 +37,7 @@ JOB = StructLayout(
 """The words of a job, followed by pointers, strides, lengths and layouts of its ``count`` inputs."""
 
 LAYOUT = StructLayout(row="i64", column="i64", other="i64")
-"""How an input lies in memory that is not made of rows of numbers of the kernel's own precision: bytes from one state
+"""The layout of an input that does not consist of rows of numbers of the kernel's own precision: bytes from one state
 to the next, bytes from one number to the next, and whether its numbers are of the other precision."""
 
 _READ = "read_any"

@@ -19,8 +19,8 @@ from .table_lookups import table_words
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000
-"""Operations up to which a kernel is one function where there are many vector registers (32), and LLVM chooses what is
-kept in them; beyond, it takes ever longer over each, and chooses worse."""
+"""Operations up to which a kernel is one function if there are many vector registers (32), and LLVM chooses what is
+kept in them; beyond that, LLVM takes ever longer per operation, and chooses worse."""
 
 
 _AREAS = {"in": "ptr noalias readonly", "out": "ptr noalias"}

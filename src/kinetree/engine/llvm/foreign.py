@@ -47,7 +47,7 @@ FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
 
 
 class MethodDef(ctypes.Structure):
-    """What a built-in function is made of: ``PyMethodDef``."""
+    """The definition of a built-in function: ``PyMethodDef``."""
 
     _fields_ = (
         ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),

@@ -23,7 +23,7 @@ class CompilationError(RuntimeError):
 
 
 class UnknownTarget(ValueError):
-    """The processor to make code for is unknown, or ours cannot run its code."""
+    """The processor to make code for is unknown, or the current one cannot run its code."""
 
 
 @dataclass(frozen=True)

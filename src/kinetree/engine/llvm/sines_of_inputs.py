@@ -19,14 +19,15 @@ from .vectors import Vectors
 FUNCTION = "turn"
 
 VECTORS_AT_ONCE = 2
-"""Vectors of doubles side by side; floats, whose vectors make two of doubles, are so already."""
+"""Vectors of doubles that are computed side by side; a vector of floats already makes two of them."""
 
 ANGLES_OF_ONE_STATE = 4
 """Numbers of one state that form one vector."""
 
 
 FEWEST_TURNS = 12
-"""Number of angles from which that pays with fused multiply-add, which makes the longer reduction nearly as short."""
+"""Number of angles from which this pays on processors with fused multiply-add, where the longer reduction costs little
+more."""
 
 
 class Turns:

@@ -43,7 +43,7 @@ ORDER = StructLayout(first="i32", equal="i32", time="i32")
 see :func:`order_of_lines`."""
 
 _BLOCK = {"result": "ptr", "places": "ptr", "rows": "ptr", "length": "i64", "apart": "i64"}
-"""The functions that are written: see :func:`add_parcel_functions`."""
+"""The parameters of the functions that :func:`add_parcel_functions` writes."""
 
 MOST_EQUAL_LINES = 64
 """Lines of one and the same result that a kernel sends at once."""

@@ -16,7 +16,7 @@ from .groups import GroupedTree, kind_with, rebuild, scalars
 
 # Words of a schedule's entry: the step's address, then offsets.
 STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST, COUNT, FIRST_INPUT = range(12)
-"""``FIRST`` and ``COUNT`` define columns: a body's own, or all those that a step processes."""
+"""Indices of these words; ``FIRST`` and ``COUNT`` define the columns that a step goes through: a body's own, or all."""
 
 
 class Trace:

@@ -37,7 +37,7 @@ class MeanColumns(NamedTuple):
 
 
 def of_columns(columns: Columns, errors: Array) -> list[str]:
-    """Return a warning if forces fit much better with two columns exchanged, one of another sign, or another zero.
+    """Return a warning if forces fit much better with columns exchanged, a sign changed, or another zero of a joint.
 
     If a joint's zero does not affect the fit, because its body may be turned with it, the masses of the file are used
     for comparison.

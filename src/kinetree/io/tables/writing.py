@@ -120,7 +120,7 @@ class CsvSink(Sink):
     """CSV, with enough digits to read numbers back to the last bit."""
 
     def open(self) -> None:
-        """Write the names."""
+        """Begin the file with the line of names."""
         self.stream = self.beside.open("wb")
         self.stream.write(_csv_lines([self.names]).encode())
 

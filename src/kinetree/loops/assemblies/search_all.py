@@ -115,7 +115,7 @@ def sort_out(marks: Array, good: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class AssemblyQuestion:
-    """The question which assemblies exist under given conditions.
+    """The search for all assemblies under given conditions.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class AssemblyQuestion:
         return q
 
     def _to_rounding(self, q: Array) -> Array:
-        """Return configurations closed once more: starts are let go at a tolerance."""
+        """Return configurations closed to rounding, since the search stops at a tolerance."""
         again, done = self.closing.closed_from(q, self.free, None, False, self.goals, self.given)
         return np.where(done[:, None] & (np.abs(again - q) < SAME).all(axis=-1, keepdims=True), again, q)
 

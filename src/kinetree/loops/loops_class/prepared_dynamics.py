@@ -172,7 +172,7 @@ class PreparedDynamics:
         return not rank.massless(*self._without_units(mass, k), self.choice.at(q).least)
 
     def need_inertia(self, mass: Array, k: Array, known: Coordinates, as_built: bool = True) -> None:
-        """Refuse states in which a motion that the loops allow has no inertia; ``as_built`` are bodies of the model."""
+        """Refuse states in which a motion has no inertia; ``as_built`` if bodies have the model's own masses."""
         if not (as_built and self._all_solid) and rank.massless(*self._without_units(mass, k), known.least).any():
             raise rank.no_inertia()
 

@@ -22,7 +22,7 @@ SURFACE = ("group", "mask", *NUMBERS)
 
 
 def made(kind: str, numbers: Callable[[str, int], Sequence[float]]) -> Solid:
-    """Return a shape; ``numbers(name, count)`` returns those of one of its parts."""
+    """Return a shape; ``numbers(name, count)`` returns the numbers of one element or attribute that describes it."""
     if kind not in PARTS:
         raise UnknownNameError("shape", kind, (*PARTS, "mesh"))
     given = {name: numbers(name, count) for name, count in PARTS[kind].items()}

@@ -47,11 +47,11 @@ class Counts(NamedTuple):
     freedoms: int
     """Motions that the loops allow."""
     held: int
-    """... with the actuators held."""
+    """Motions that the loops allow while the actuators are held."""
     still: int
-    """... with the platform standing still."""
+    """Motions that the loops allow while the platform stands still."""
     idle: int
-    """... with both."""
+    """Motions that the loops allow while both stand still."""
 
     @property
     def platform(self) -> int:

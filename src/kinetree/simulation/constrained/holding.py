@@ -26,7 +26,7 @@ from ..prescribed import BoundMotion
 from .drift import Drift, Partitioned, Projection
 
 FOLLOWS = 1e-9
-"""Shares of one drive in another below this are rounding."""
+"""Coefficients below this, by which one drive would follow from another, are rounding."""
 
 HELD_CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""

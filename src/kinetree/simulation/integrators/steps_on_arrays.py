@@ -32,7 +32,7 @@ WatchedSteps = Callable[[Any, State, float, int, int], tuple[State, np.ndarray]]
 """Many steps, repeated a number of times, and a number per lane (and sample) that measures success."""
 
 SampledSteps = Callable[[Any, State, float, int, int], State | None]
-"""Maps (t, state, h, every, count) to states (..., count, n) after every so many steps; None where that fails."""
+"""Maps (t, state, h, every, count) to states (..., count, n), one after each ``every`` steps; None where that fails."""
 
 SAMPLES_AT_ONCE = 50
 """States of a batch that machine code keeps on the way: the default record is twice as many, plus the start."""

@@ -55,7 +55,7 @@ class Guess(NamedTuple):
     """A better mean velocity."""
 
     z: list[Scalar]
-    """Better further states in the middle."""
+    """The improved further states in the middle of the step."""
 
     momentum: list[Scalar]
     """Momentum at the end of the step."""

@@ -204,7 +204,7 @@ class Record(ExplainsArguments):
 
     @property
     def limits_passed(self) -> tuple[str, ...]:
-        """Both in words, one line each; empty if limits are kept."""
+        """Violations of position and velocity limits in words, one line each; empty if limits are kept."""
         lines = []
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
         if passed:
