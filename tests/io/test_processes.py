@@ -44,7 +44,9 @@ def test_a_call_that_ends_processes_is_given_up_and_the_others_go_on():
     with Processes(1) as alone:
         fatal = alone.submit(os._exit, 7)
         after = alone.submit(abs, -3)
-        with pytest.raises(ProcessesDiedError, match=f"it ended {TRIES} of them, the last with code 7") as died:
+        with pytest.raises(
+            ProcessesDiedError, match=f"{TRIES} processes ended while computing it, the last with code 7"
+        ) as died:
             fatal.result(timeout=60)
         assert cluster.ended_its_processes(died.value)
         assert after.result(timeout=60) == 3

@@ -193,7 +193,7 @@ def left_divide(a: Matrix, b: Matrix) -> Matrix:
     if a.is_plain and b.is_plain:
         return Matrix(_solved(a.data, b.data))
     if a.shape[0] != a.shape[1]:
-        raise MatlabError(f"{shown(a)} equations that depend on the time or the statemust be as many as unknowns")
+        raise MatlabError(f"{shown(a)} equations that depend on time or state must be as many as unknowns")
     columns = [linear_systems.lu_solve(_rows(a), list(b.data[:, j])) for j in range(b.shape[1])]
     return values.of([[column[i] for column in columns] for i in range(a.shape[1])])
 

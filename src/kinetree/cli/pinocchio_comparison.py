@@ -65,7 +65,7 @@ def beside(robot: Robot, states: int) -> Beside | str:
     if robot.model.is_constrained:
         return "the robot has closed loops or couplings"
     if any(joint.kind.name not in KINDS or joint.mimic for joint in robot.model.joints):
-        return "it is asked about robots of hinges and slides only"
+        return "only robots of hinges and slides are compared"
     if robot.nv < 2 or states < 2:
         # a matrix with one row or column is taken for a transposed vector, and Pinocchio then writes out of bounds
         return "its batch calls need two joints and two states at least"

@@ -131,7 +131,7 @@ def _refuse_twins(studies: Sequence[Study]) -> None:
     names = [study.name for study in studies]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"two studies are named {name!r}, and so would be their folders: run them one by one")
+            raise OptionError(f"two studies are named {name!r} and would write to the same folder: run them one by one")
 
 
 def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:

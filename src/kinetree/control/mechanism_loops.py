@@ -201,10 +201,10 @@ def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, la
     held = [*driven, *floating]
     count = len(_freedoms(held))
     if count < loops.freedoms or (count > loops.freedoms and floating):
-        base = ", six of the freedoms its base's" if floating else ""
+        base, other = (", six of the freedoms those of its base", " other") if floating else ("", "")
         raise UnsupportedError(
-            f"{_size_of(tree, loops)}{base}: {law} needs a motor for each that is left; mark other joints as actuated, "
-            "or write the law as a function"
+            f"{_size_of(tree, loops)}{base}: {law} needs one motor for each{other} freedom; mark other "
+            "joints as actuated, or write the law as a function"
         )
     _check_motors(tree, loops, held)
     if count > loops.freedoms:

@@ -33,7 +33,7 @@ def linked(code: bytes, functions: Collection[str]) -> bytes:
     parts = dict(section for section in sections if section[0] != _CUSTOM)
     missing = set(_imports(parts.pop(_IMPORT, b"\0"))) - _GIVEN
     if missing or set(parts) - {*_ORDER, _COUNT_OF_DATA}:
-        raise CompilationError(f"code for WebAssembly needs what is missing: {sorted(missing)}, {sorted(parts)}")
+        raise CompilationError(f"code for WebAssembly lacks what it refers to: {sorted(missing)}, {sorted(parts)}")
     end = max((at + size for at, size in _segments(parts.get(_DATA, b"\0"))), default=0)
     heap = -(-(end + STACK) // 16) * 16
     parts[_MEMORY] = b"\1\0" + _number(-(-heap // PAGE) + 1)

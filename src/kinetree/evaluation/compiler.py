@@ -686,5 +686,5 @@ def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
         raise CompileError(str(problem)) from None
     except ZeroDivisionError:
         raise SingularError(
-            f"{kernel.name} divides by zero: does every moving body have mass, and can every frame move every way?"
+            f"{kernel.name} divides by zero: does every moving body have mass, and can frames move in all directions?"
         ) from None

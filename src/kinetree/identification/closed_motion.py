@@ -46,7 +46,7 @@ def motions_of(
     steps = {round(piece.step, 9) for piece in pieces}
     if band is None and max(steps) > 1.05 * min(steps):
         raise IdentificationError(
-            f"the data have different sampling periods ({min(steps):g} to {max(steps):g} s): resample them alike"
+            f"the data have different sampling periods ({min(steps):g} to {max(steps):g} s): resample them to one"
         )
     if gains is not None:
         pieces = [replace(piece, tau=piece.tau * gains) for piece in pieces]

@@ -95,7 +95,7 @@ class Processes(Executor):
                         break
                     code, process = process.stop(), None
                 else:
-                    raise ProcessesDiedError(f"it ended {TRIES} of them, the last with code {code}")
+                    raise ProcessesDiedError(f"{TRIES} processes ended while computing it, the last with code {code}")
                 is_result, found = pickle.loads(answer)
                 if not is_result:
                     raise found

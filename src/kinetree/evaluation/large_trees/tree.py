@@ -65,7 +65,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         if isinstance(v, InputVector):
             return InputColumn(v, "v")
         if any(x != 0.0 for x in v):
-            raise UnsupportedError("this algorithm cannot be rolled into a loop: it introduces additional rates")
+            raise UnsupportedError("this algorithm cannot be rolled into a loop: it uses rates that are not inputs")
         return AtRest()
 
     def outward(self, step: Callable[..., Any], base: Any, *columns: Any) -> PerBody:
