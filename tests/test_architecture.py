@@ -44,6 +44,8 @@ IMPORTED_LATE: dict[str, str] = {
     "export/symbolic/__init__.py": "SymPy, JAX and CasADi are extras: each is imported when it is asked for",
     "loops/loops_class/inverse_dynamics.py": "the recursion between subsystems, which most programs never ask for",
     "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
+    "model/shape_builder.py": "shapes, which most robots do not have",
+    "model/tree.py": "the same",
     "model/shapes/by_name.py": "kinds of shapes, for the first shape of a file",
     "parameters": "the same",
     "control/base.py": "laws for C, which most programs never ask for",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ModelError, UnknownNameError
 from .pose import Pose
-from .shapes.contact_shape import ContactShape
-from .shapes.pairs import check_pair, with_names
-from .shapes.solid import Solid
+
+if TYPE_CHECKING:
+    from .shapes.contact_shape import ContactShape
+    from .shapes.solid import Solid
 
 
 class ShapeBuilder:
@@ -54,6 +55,8 @@ class ShapeBuilder:
         >>> [shape.name for shape in robot.shapes]
         ['base', 'block']
         """
+        from .shapes.contact_shape import ContactShape
+
         try:
             place = pose or Pose.of(position, rpy=rpy, rotation=rotation)
         except ModelError as problem:
@@ -87,6 +90,10 @@ class ShapeBuilder:
 
     def _finished_shapes(self, frames: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of the model that hold shapes; their frames must be known."""
+        if not (self._shapes or self._kept_apart or self._let_touch):
+            return {}
+        from .shapes.pairs import check_pair, with_names
+
         for shape in self._shapes:
             if shape.frame not in frames:
                 raise UnknownNameError(f"body or frame (of shape {shape.name or shape.kind!r})", shape.frame, frames)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
-from .shapes.contact_shape import ContactShape
-from .shapes.pairs import touching_pairs
 from .units import FORCE_OF
+
+if TYPE_CHECKING:
+    from .shapes.contact_shape import ContactShape
 
 BASE = -1
 """Index of the fixed base."""
@@ -382,6 +383,8 @@ class Model:
     @cached_property
     def touching_pairs(self) -> tuple[tuple[int, int], ...]:
         """The pairs of shapes that may touch, by their indices; see :mod:`kinetree.model.shapes.pairs`."""
+        from .shapes.pairs import touching_pairs
+
         return touching_pairs(self)
 
     def opened(self) -> Model:

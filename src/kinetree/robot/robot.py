@@ -48,7 +48,6 @@ from .linear_model import (
     turning,
 )
 from .loop_methods import LoopMethods
-from .names_elsewhere import method_called
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
@@ -115,6 +114,8 @@ class Robot(Shown):
                 return object.__getattribute__(self, name)
             if name in OF_LOOPS and self.loops is None:
                 raise NoLoopsError(self.model.name, name)
+            from .names_elsewhere import method_called
+
             here = method_called(name)
             if here == "nv" and self.closes_loops:
                 here = "nv with the loops open, and mobility(q).freedoms with them closed"
