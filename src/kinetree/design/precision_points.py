@@ -40,6 +40,9 @@ SOLVED = 1e-9
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-14, 1e8
 MOST_DESCENTS = 150
+SMALL_STEP = 0.05
+"""How far drives move at once between points, as a fraction of half a turn."""
+
 STIFF = 1e3
 """Factor on the weight of open loops once it is known that points are missed."""
 EASY = 25
@@ -315,9 +318,13 @@ class PrecisionPoints:
         NaN where the design cannot get there from where it is drawn.
         """
         given = np.atleast_2d(drives)
+        way = np.abs(np.diff(given, axis=0, prepend=given[:1])) / self.of.half_turns
+        at = np.cumsum(np.maximum(np.ceil(np.nan_to_num(way.max(axis=1)) / SMALL_STEP), 1.0).astype(int)) - 1
+        every = np.arange(at[-1] + 1)
+        path = np.stack([np.interp(every, at, x) for x in given.T], axis=1)  # short steps are all taken in one batch
         moved = self.of.robot.driven_motion(
-            given, 0.0 * given, 0.0 * given, self.free.parameters(u), q_guess=self.of.start, threads=self.of.threads
-        )
+            path, 0.0 * path, 0.0 * path, self.free.parameters(u), q_guess=self.of.start, threads=self.of.threads
+        ).of_samples(at)
         measured = moved.measure("q", *self.laws)
         r = (measured.values[..., self.used] - self.target) * self.factor
         slopes = measured.jacobian("parameters", "q")[..., self.used, :] * self.factor[..., None]

@@ -231,7 +231,7 @@ class Loops:
             )
         numbers = np.atleast_2d(np.asarray(given.numbers, dtype=float))
         varied = self._with_varied(self.choice.coordinates, given.places)
-        return varied.led(kernel, path, numbers, start, begin, threads)
+        return varied.led(frame, kernel, path, numbers, start, begin, threads)
 
     def close_derivatives(
         self, q: ArrayLike, fixed: Sequence[str] | None, parameters: Any, order: int, threads: int

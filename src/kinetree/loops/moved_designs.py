@@ -53,6 +53,14 @@ class MovedDesigns:
         pairs = {name: (spot, (0.0, 0.0, 0.0)) if isinstance(spot, str) else spot for name, spot in spots.items()}
         return replace(self, points={name: self.point(*pair).values for name, pair in pairs.items()})
 
+    def of_samples(self, which: Array) -> MovedDesigns:
+        """Return the same motions at some of their samples, in order."""
+        q, v, a, tau = (x[..., which, :] for x in (self.q, self.v, self.a, self.tau))
+        given = {name: x[..., which, :] for name, x in self.given.items()}
+        points = {name: x[..., which, :] for name, x in self.points.items()}
+        ends = np.where(self.ends < 0, -1, np.searchsorted(which, self.ends))
+        return MovedDesigns(q, v, a, tau, ends, self.of, given, points)
+
     @property
     def closed(self) -> Array:
         """Which designs follow the whole motion, (...)."""

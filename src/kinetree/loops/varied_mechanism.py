@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained_dynamics, loop_constraints
+from ..algorithms import constrained_dynamics, kinematics, loop_constraints
 from ..algorithms.driven_motion import DriveChoice, DrivenState, Measure, settled
 from ..algorithms.newton_closing_step import ClosingTask
 from ..errors import UnsupportedError
 from ..evaluation.law_kernels import Law, LawProgram, Runnable, SlopeProgram, can_compile
 from ..evaluation.parameters import Place, own_numbers, put_in
 from ..model.tree import Model
-from ..spatial import Scalar, sqrt
+from ..spatial import Scalar, Vec3, sqrt
 from ..spatial.arrays import Array
 from . import blocks
 from .closing_in_machine_code import NewtonClosing
@@ -230,11 +230,14 @@ class VariedMechanism:
         q, v, a, tau = (np.ascontiguousarray(x).reshape(*batch, samples, x.shape[-1]) for x in parts)
         return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
-    def led(self, aim: NewtonClosing, path: Array, numbers: Array, start: Array, begin: Array, threads: int) -> Array:
+    def led(
+        self, frame: str, aim: NewtonClosing, path: Array, numbers: Array, start: Array, begin: Array, threads: int
+    ) -> Array:
         """Return configurations (L, T, nq) of designs (L, p) with a frame led along positions (T, 3); NaN beyond reach.
 
         Parameters
         ----------
+        frame : str
         aim : NewtonClosing
             What closes loops with the frame at a position, every freedom free.
         path : ndarray, shape (T, 3)
@@ -246,12 +249,26 @@ class VariedMechanism:
         """
         shape = len(numbers), *path.shape
         start, begin = (np.broadcast_to(x, (len(numbers), len(x))).copy() for x in (start, begin))
-        went = self._followed(start, np.broadcast_to(path, shape), numbers, False, threads, (aim, begin))
+        led = aim, begin, self._place_of(frame)
+        went = self._followed(start, np.broadcast_to(path, shape), numbers, False, threads, led)
         return went.q[:, LITTLE_BY_LITTLE:]
+
+    def _place_of(self, frame: str) -> LawProgram:
+        """Return the law of a frame's position."""
+
+        def law(q: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            return list(kinematics.of_frame(tree, frame, kinematics.poses(tree, q))[2].point(Vec3(0.0, 0.0, 0.0)))
+
+        if (frame,) not in self._made:
+            lengths = {"q": self.model.nq, "numbers": self.count}
+            self._made[(frame,)] = LawProgram(self.name, law, lengths, self._compiled, cpu=self.cpu)
+        program: LawProgram = self._made[(frame,)]
+        return program
 
     def _followed(
         self, start: Array, path: Array, numbers: Array, own: bool, threads: int,
-        led: tuple[NewtonClosing, Array] | None = None,
+        led: tuple[NewtonClosing, Array, LawProgram] | None = None,
     ) -> Followed:  # fmt: skip
         """Move designs (L, p) to the start of paths (L, T, n) of the independent freedoms or a frame, and along them.
 
@@ -284,10 +301,14 @@ class VariedMechanism:
                 return kernel(guesses, np.roll(wanted, -n, axis=-1), CLOSED * self.size, threads)
             return kernel(self._placed(guesses, wanted[:, :n]), wanted[:, n:], CLOSED * self.size, threads)
 
+        def rates(q: Array, way: Array, wanted: Array) -> Array:
+            """Return the way of the drives, or of a frame, which also moves as the design changes and joints do not."""
+            return way if led is None else wanted[:, :n] - led[2]({"q": q, "numbers": wanted[:, n:]}, threads)
+
         problem = PathProblem(
             goals, close, lambda a, b: (b - a)[:, :n][:, order], lambda a, b, share: a + share[:, None] * (b - a),
-            lambda q, way, wanted: kernel.predicted(q, way, wanted[:, n:]),
-            lambda q, there, way, wanted: kernel.follows(q, there, way, wanted[:, n:]),
+            lambda q, way, wanted: kernel.predicted(q, rates(q, way, wanted), wanted[:, n:]),
+            lambda q, there, way, wanted: kernel.follows(q, there, rates(q, way, wanted), wanted[:, n:]),
         )  # fmt: skip
         first[~np.isfinite(numbers).all(axis=-1)] = np.nan
         return problem.follow(count, first, True)
