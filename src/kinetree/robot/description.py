@@ -13,12 +13,12 @@ from ..errors import ExplainsArguments, UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
 from ..model.actuators import Actuator, Tendon
-from ..model.shapes.contact_shape import ContactShape
 from ..model.tree import BASE, Body, Frame, Joint, Model
 from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..model.dh.table import DHTable
+    from ..model.shapes.contact_shape import ContactShape
 
 
 class Description(ExplainsArguments):

@@ -1,7 +1,6 @@
 """What all kinds of shapes have in common. To add a kind, add a file to this folder.
 
-A shape is a solid in its own frame: plain numbers that are checked when it is made and never change.  How far shapes
-are apart is computed in :mod:`kinetree.algorithms.clearance`.
+A shape is a solid in its own frame: plain numbers that are checked when it is made and never change.
 """
 
 from __future__ import annotations
