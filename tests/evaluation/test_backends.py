@@ -18,7 +18,7 @@ from helpers.programs import run_alone
 from helpers.robots import floating_pair, gripper, random_state, two_links
 from kinetree.engine import cache
 from kinetree.engine.llvm import host
-from kinetree.evaluation import compiler
+from kinetree.evaluation import processor
 
 
 @pytest.mark.parametrize("value", ["~nobody-has-this-name/cache", None])
@@ -85,7 +85,7 @@ def test_the_advice_survives_pickling_once():
 def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
     here = dataclasses.replace(host.host(), lanes=0)
     monkeypatch.setattr(host, "host", lambda: here)
-    compiler.supported.cache_clear()
+    processor.supported.cache_clear()
     try:
         with pytest.warns(kt.KinetreeWarning, match="no vectors that.*reference is used") as caught:
             assert two_links().gravity_force(np.zeros((5, 2))).shape == (5, 2)
@@ -94,7 +94,7 @@ def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
             warnings.simplefilter("error")
             two_links().compile()  # said once
     finally:
-        compiler.supported.cache_clear()
+        processor.supported.cache_clear()
 
 
 def test_a_cache_that_cannot_be_used_is_one_of_our_warnings_at_the_users_line(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.tree import Link, Model
+from ..model.tree import BASE, Link, Model
 from ..spatial import Force, Scalar, combine_forces
 from .articulated_body import Pivot, articulated_inertias
 from .factorization import ltdl
@@ -49,3 +49,15 @@ def tree_factors(tree: Model, q: Scalars) -> Matrix:
         within=each(tree, within, pivots),
     )  # fmt: skip
     return matrix  # type: ignore[no-any-return]
+
+
+def entries_of(tree: Model) -> list[int]:
+    """Return where L may have entries: bit j of number i is set for each freedom j that carries freedom i."""
+    carrying, found = [0] * len(tree.links), [0] * tree.nv
+    for link in tree.links:
+        here = 0 if link.parent == BASE else carrying[link.parent]
+        for k in range(link.v_slice.start, link.v_slice.stop):
+            found[k] = here
+            here |= 1 << k
+        carrying[link.index] = here
+    return found

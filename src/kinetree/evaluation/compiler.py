@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import mimic
+from ..algorithms import mimic, tree_factors
 from ..algorithms.algorithm import ALL
 from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
@@ -29,13 +28,14 @@ from ..engine.kernels.composed import (
     SymmetricKernel,
 )
 from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.factored import FactoredKernel, SolvedEquation
 from ..engine.kernels.follower_kernels import LedKernel, LedSolutionKernel, Spread
 from ..engine.kernels.kernel import Kernel
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
 from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
+from ..errors import CompileError, KinetreeWarning, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.changes.regrouping import regrouped
 from ..model.changes.single_joints import expand_in_order
@@ -62,47 +62,12 @@ MOST_FORMS = 8
 """The most forms of wrenches for which an algorithm has separate code; others are first converted to forces on all
 bodies."""
 
+MOST_BEFORE = 250
+"""Freedoms before each freedom, on average, up to which solving with factors of the mass matrix is fastest: passes over
+all bodies take as long for a column as for any other, factors grow with the square."""
+
 USUAL_METHOD = FORWARD_METHODS[0]
 """Methods of forward dynamics."""
-
-
-def check_cpu(cpu: str | None) -> str:
-    """Return the processor to make code for, if its code can run here; empty for the default one."""
-    if cpu is not None and not isinstance(cpu, str):
-        raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
-    asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
-    try:
-        if asked.strip():
-            host.target(asked)
-    except host.UnknownTarget as problem:
-        raise OptionError(f"the processor to make code for{origin}: {problem}") from None
-    except Exception:  # no machine code at all: :func:`supported` explains why
-        pass
-    return cpu or ""
-
-
-def _usual_machine() -> host.Machine:
-    """Return the default machine to make code for.
-
-    A wrong name in the environment does not affect robots whose processor is given explicitly.
-    """
-    try:
-        return host.host()
-    except host.UnknownTarget:
-        return host.target(host.NATIVE)
-
-
-@lru_cache(maxsize=1)
-def supported() -> bool:
-    """Return whether machine code can be made here; warn once if not."""
-    try:
-        if (here := _usual_machine()).supported:
-            return True
-        reason = f"the processor ({here.cpu}) has no vectors that kinetree supports"
-    except Exception as problem:
-        reason = f"llvmlite cannot be used ({problem})"
-    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
-    return False
 
 
 def warn_of_reference(what: str) -> None:
@@ -270,7 +235,7 @@ class Compiler:
         large = algorithm.large
         assert large is not None
         if large.by == "columns":
-            return self._by_columns(algorithm, lengths, shape)
+            return self._factored(algorithm, lengths, shape) or self._by_columns(algorithm, lengths, shape)
         if large.by == "solving":
             return self._by_solving(algorithm, lengths, shape, loaded)
         if large.by == "frames":
@@ -347,20 +312,37 @@ class Compiler:
 
     def _by_solving(
         self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
-    ) -> SolutionDerivativeKernel:
+    ) -> FactoredKernel | SolutionDerivativeKernel:
         forward, inverse = find("forward_dynamics"), find("inverse_mass_matrix")
         assert algorithm.large is not None
         assert algorithm.large.of is not None
+        solution = self._make_rolled(forward, {}, lengths, shape[-1:], loaded)
+        slopes = self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded)
+        if (found := self._factored(algorithm, lengths, shape, SolvedEquation(solution, slopes, 2))) is not None:
+            return found
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
         equation = ImplicitEquation(
-            solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
-            inverse=self._part("inverse_mass_matrix") or by_columns,
-            product=by_columns.product,
-            place=2,
+            solution, slopes, self._part("inverse_mass_matrix") or by_columns, by_columns.product, 2
         )
         return SolutionDerivativeKernel(**self._called(algorithm, lengths, shape), equation=equation)
+
+    def _factored(
+        self,
+        algorithm: Algorithm,
+        lengths: tuple[int, ...],
+        shape: tuple[int, ...],
+        equation: SolvedEquation | None = None,
+    ) -> FactoredKernel | None:
+        """Return a kernel that solves with the factors of the mass matrix, unless these have too many entries."""
+        large, nv = find("mass_matrix_factors").large, self.tree.nv
+        assert large is not None
+        assert large.of is not None
+        before = tree_factors.entries_of(self.tree)
+        if self.tree.has_followers or sum(x.bit_count() for x in before) > MOST_BEFORE * nv:
+            return None
+        both = self._make_rolled(large.of, {}, lengths[:1], (nv, nv), False)
+        return FactoredKernel(**self._called(algorithm, lengths, shape), both=both, before=before, equation=equation)
 
     def _part(self, name: str, options: Mapping[str, Any] | None = None) -> Kernel | None:
         """Return straight-line code of an algorithm that is part of another; None if it would be too long."""

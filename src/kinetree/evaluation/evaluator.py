@@ -26,8 +26,9 @@ from ..model.tree import Model
 from ..spatial import Force
 from ..spatial.arrays import Array, batch_shape, pack, split
 from .checks import StateChecks, check_out, check_threads
-from .compiler import Compiler, prepare, supported
+from .compiler import Compiler, prepare
 from .parameters import NO_PARAMETERS, SYMBOLS, GivenParameters, ParameterReader, Place, put_in, stand_in
+from .processor import supported
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Key = tuple[Any, ...]

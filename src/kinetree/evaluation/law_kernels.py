@@ -47,8 +47,9 @@ from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, flatten, pack, split
 from ..spatial.dual import Dual
-from .compiler import LARGEST_UNROLLED, LONGEST_CODE, fingerprint, is_coupled, supported, warn_of_reference
+from .compiler import LARGEST_UNROLLED, LONGEST_CODE, fingerprint, is_coupled, warn_of_reference
 from .large_trees import roll
+from .processor import supported
 
 Scalars = Sequence[Scalar]
 Law = Callable[..., list[Any]]

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import ModelError, NoLoopsError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..evaluation.algorithm_options import complete_options, requests
-from ..evaluation.compiler import check_cpu
 from ..evaluation.evaluator import Evaluator
+from ..evaluation.processor import check_cpu
 from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
 from ..model import describe as description

@@ -57,6 +57,23 @@ class ComposedKernel(Kernel):
         """Always False: several functions are called."""
         return False
 
+    def _in_pieces(
+        self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, count: int,
+        compute: Callable[[list[np.ndarray], np.ndarray], None],
+    ) -> None:  # fmt: skip
+        """Let ``compute(arrays, result)`` fill a few states at a time, about ``count``: so many as fill vectors."""
+        total = math.prod(batch)
+        rows = [a if a.ndim == 1 else np.broadcast_to(a, (*batch, a.shape[-1])).reshape(total, -1) for a in arrays]
+        made = result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(
+            (*batch, *self.shape), self.dtype
+        )  # fmt: skip
+        flat, step = made.reshape(total, *self.shape), max(-(-count // self.lanes) * self.lanes, 1)
+        for start in range(0, total, step):
+            some = [a if a.ndim == 1 else a[start : start + step] for a in rows]
+            compute(some, flat[start : start + step])
+        if made is not result:
+            result[...] = made
+
 
 def _address(part: Kernel, batch: bool) -> int:
     """Make a form of a part; some that are one loop handle the states of a batch one after the other."""
@@ -275,20 +292,16 @@ class SolutionDerivativeKernel(ComposedKernel):
         self._derive(list(arrays), self.parts[0](*arrays), result, 1)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        solved = self.parts[0](*arrays, threads=threads)
-        if not self._multiplies:
-            for index, state in _each_state(arrays, batch):
-                self._derive(state, solved[index], result[index], threads)
+        solve = self.parts[0]
+        if self._multiplies:
+            self._in_pieces(
+                arrays, batch, result, STATES_AT_ONCE // self.size,
+                lambda some, made: self._derive(some, solve(*some, threads=threads), made, threads),
+            )  # fmt: skip
             return
-        count = math.prod(batch)
-        rows = [np.broadcast_to(a, (*batch, a.shape[-1])).reshape(count, -1) for a in (*arrays, solved)]
-        made = result if result.flags.c_contiguous else np.empty((*batch, *self.shape), self.dtype)
-        flat, step = made.reshape(count, *self.shape), max(STATES_AT_ONCE // self.size, 1)
-        for start in range(0, count, step):
-            *state, x = (row[start : start + step] for row in rows)
-            self._derive(state, x, flat[start : start + step], threads)
-        if made is not result:
-            result[...] = made
+        solved = solve(*arrays, threads=threads)
+        for index, state in _each_state(arrays, batch):
+            self._derive(state, solved[index], result[index], threads)
 
     def _derive(self, state: list[np.ndarray], x: np.ndarray, result: np.ndarray, threads: int) -> None:
         assert self.equation is not None

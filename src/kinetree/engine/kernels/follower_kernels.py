@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,15 +56,12 @@ class LedKernel(ComposedKernel):
         result[...] = self._found(arrays, 1)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        count = math.prod(batch)
-        rows = [a if a.ndim == 1 else np.broadcast_to(a, (*batch, a.shape[-1])).reshape(count, -1) for a in arrays]
-        made = result if result.flags.c_contiguous else np.empty((*batch, *self.shape), self.dtype)
-        flat, step = made.reshape(count, *self.shape), max(STATES_AT_ONCE // max(self.parts[0].size, 1), 1)
-        for start in range(0, count, step):
-            some = [a if a.ndim == 1 else a[start : start + step] for a in rows]
-            flat[start : start + step] = self._found(some, threads)
-        if made is not result:
-            result[...] = made
+        size = max(self.parts[0].size, 1)
+
+        def fill(some: list[np.ndarray], made: np.ndarray) -> None:
+            made[...] = self._found(some, threads)
+
+        self._in_pieces(arrays, batch, result, STATES_AT_ONCE // size, fill)
 
     def _spread_out(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [a if s is None else s.of(a) for s, a in zip(self.spreads, arrays, strict=True)]

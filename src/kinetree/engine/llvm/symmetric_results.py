@@ -11,11 +11,11 @@ import numpy as np
 from ..load_code import load_or_compile_own
 from ..make_once import once
 from . import host
-from .assembly import Module, StructLayout, Value
+from .assembly import MachineFunction, Module, StructLayout, Value
 from .vectors import Vectors, spread, transpose_loaded
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_MIRRORED = StructLayout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
+_MIRRORED = StructLayout(n="i64", matrix="ptr", other="ptr")
 
 
 def _run_job(run: Any, count: int, *arrays: np.ndarray) -> None:
@@ -29,14 +29,8 @@ def mirror(matrix: np.ndarray, other: np.ndarray, target: host.Machine, upwards:
 
     With ``upwards``, the other way around.
     """
-    vectors = target.vectors(bool(matrix.dtype == np.float32))
-    n, lanes = len(matrix), vectors.lanes
-    if n < lanes or lanes == 1:
-        matrix[...] = np.tril(matrix) + np.tril(other, -1).T if upwards else np.triu(matrix) + np.triu(other, 1).T
-        return
-    starts = np.array([*range(0, n - lanes, lanes), n - lanes], dtype=np.int64)
-    run, _ = _mirror_code(target, vectors.single_precision, upwards)
-    _run_job(run, n, matrix, other, starts, np.array([len(starts)], dtype=np.int64))
+    run, _ = _mirror_code(target, bool(matrix.dtype == np.float32), upwards)
+    _run_job(run, len(matrix), matrix, other)
 
 
 @once
@@ -50,28 +44,34 @@ def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) ->
 
 
 def mirror_module(v: Vectors, upwards: bool) -> str:
-    """Return LLVM assembly of ``@mirror(job)``: squares on one side of a diagonal, transposed to the other.
-
-    The last squares may overlap others, and half of those on the diagonal is left unchanged.
-    """
+    """Return LLVM assembly of ``@mirror(job)``."""
     module = Module()
     with module.function("mirror", {"job": "ptr"}) as f:
         job = _MIRRORED.of(f.args[0])
-        n, matrix, other, starts = (job[name] for name in ("n", "matrix", "other", "starts"))
-        count = job["count"].load("i64")
-        with f.loop(0, count) as a:
-            i = starts.at(a, "i64").load("i64")
-            with f.loop(a, count) as b:
-                j = starts.at(b, "i64").load("i64")
-                row, column = (i, j) if upwards else (j, i)
-                square = transpose_loaded(v, _rows_from(v, other, n, column, row))
-                places = _rows_from(v, matrix, n, row, column)
-                with f.when(j >= i + v.lanes):
-                    for place, value in zip(places, square, strict=True):
-                        place.store(value, v.item)
-                with f.otherwise():
-                    _store_beside_diagonal(v, places, square, row, column, upwards)
+        write_mirror(f, v, job["n"], job["matrix"], job["other"], upwards)
     return module.text()
+
+
+def write_mirror(f: MachineFunction, v: Vectors, n: Value, matrix: Value, other: Value, upwards: bool) -> None:
+    """Transpose squares on one side of a diagonal to the other; those of a matrix that has none, number by number.
+
+    The last squares may overlap others, and half of those on the diagonal is left unchanged.
+    """
+    with f.when(n < v.lanes), f.loop(0, n) as i, f.loop(i + 1, n) as j:
+        row, column = (i, j) if upwards else (j, i)
+        matrix.at(row * n + column, v.real).store(other.at(column * n + row, v.real).load(v.real))
+    with f.otherwise():
+        last = n - v.lanes
+        with f.loop(0, n, v.lanes) as a, f.loop(a, n, v.lanes) as b:
+            i, j = a.min(last), b.min(last)
+            row, column = (i, j) if upwards else (j, i)
+            square = transpose_loaded(v, _rows_from(v, other, n, column, row))
+            places = _rows_from(v, matrix, n, row, column)
+            with f.when(j >= i + v.lanes):
+                for place, value in zip(places, square, strict=True):
+                    place.store(value, v.item)
+            with f.otherwise():
+                _store_beside_diagonal(v, places, square, row, column, upwards)
 
 
 def _rows_from(v: Vectors, matrix: Value, n: Value, row: Value, column: Value) -> list[Value]:
