@@ -51,6 +51,7 @@ IMPORTED_LATE: dict[str, str] = {
     "control/base.py": "laws for C, which most programs never ask for",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
     "robot/description.py": "the writers of files, as robot/load.py its readers",
+    "robot/kinematics.py": "distances of shapes, which most programs never ask for",
     "robot/dynamics.py": "the DeNOC matrices, which are for teaching",
     "robot/make.py": "what closes loops, which robots without any do without",
     "robot/loop_methods.py": "platforms, which most programs never ask for",

@@ -91,6 +91,8 @@ from .motion.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from .motion.workspace import workspace as workspace
 from .robot import cost_formulas
 from .robot.builder import Builder as Builder
+from .robot.clearance import Clearance as Clearance
+from .robot.clearance import SampledContacts as SampledContacts
 from .robot.from_dh import DHRow as DHRow
 from .robot.from_dh import KhalilRow as KhalilRow
 from .robot.from_dh import from_dh as from_dh

@@ -5,19 +5,25 @@ Each method is one call into an algorithm.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import jacobian
 from ..errors import OptionError, SingularError, UnknownNameError
+from ..evaluation.checks import check_threads
 from ..evaluation.direct_methods import direct
 from ..evaluation.evaluator import Evaluator
 from ..model import configurations
 from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import random_source, real_number, whole_number
 from .description import Description
+
+if TYPE_CHECKING:
+    from .clearance import Clearance, ClearancePrograms, SampledContacts
 
 
 class Kinematics(Description):
@@ -227,6 +233,66 @@ class Kinematics(Description):
         _, arm = self._point(q, frame, point)
         matrix = self.jacobian(q, frame, "aligned")
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
+
+    # ---------------------------------------------------------------- shapes
+
+    @cached_property
+    def _clearance_programs(self) -> dict[Any, ClearancePrograms]:
+        return {}
+
+    def clearance(self, q: ArrayLike, *, pairs: Sequence[tuple[str, str]] | None = None, threads: int = 1) -> Clearance:
+        """Return how far shapes are apart that may touch: signed distances, negative for those that overlap.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        pairs : sequence of pairs of str, optional
+            Names of shapes, or of bodies for all of their shapes; by default all pairs that may touch.
+        threads : int
+            Threads that share the batch.
+
+        Returns
+        -------
+        Clearance
+            ``distances`` (..., pairs), and on request ``smallest``, nearest points, normals and gradients.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> b = kt.Builder("ball").shape("base", kt.shapes.HalfSpace())
+        >>> b = b.body("ball", "base", kt.Prismatic("z"), mass=1.0).shape("ball", kt.shapes.Sphere(0.1))
+        >>> found = b.build().clearance([[0.5], [0.05]])
+        >>> found.distances[:, 0].round(3).tolist(), found.gradients[0].tolist()
+        ([0.4, -0.05], [[1.0]])
+        """
+        from .clearance import Clearance, ClearancePrograms, chosen_pairs
+
+        check_threads(threads)
+        state = self.evaluator.states.configuration(q)
+        chosen = chosen_pairs(self.model, pairs)
+        programs = self._clearance_programs.get(chosen)
+        if programs is None:
+            programs = self._clearance_programs[chosen] = ClearancePrograms(self, chosen)
+        return Clearance(programs.names, programs.distances(state, threads), programs, state, threads)
+
+    def sampled_contacts(
+        self, samples: int = 10_000, *, rng: np.random.Generator | int | None = 0, threads: int = 1
+    ) -> SampledContacts:
+        """Return which pairs of shapes that may touch overlap never, sometimes or always in random configurations.
+
+        Pairs that always overlap are usually drawn into one another, and those that never do only cost time:
+        :meth:`without_contacts` leaves them out.  Configurations are as those of :meth:`random_configuration`; a pair
+        that can just touch in a corner of the joint limits may be missed, more samples find more of them.
+
+        Examples
+        --------
+        ``met = robot.sampled_contacts(); robot = robot.without_contacts(met.never + met.always)``
+        """
+        from .clearance import sampled
+
+        check_threads(threads)
+        q = self.random_configuration(rng, whole_number(samples, "samples", 1))
+        return sampled(self, q, threads)
 
     @direct
     def center_of_mass(

@@ -33,6 +33,7 @@ from ..model.drive_builder import with_spring
 from ..model.joint_fields import PerFreedom, numbers_of
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
+from ..model.shapes.pairs import check_pair
 from ..model.substitution import nested
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..spatial.arrays import Array, as_array, batch_shape
@@ -205,6 +206,18 @@ class Robot(Shown):
         carrier = self.model.frame(body)
         frame = Frame(name, carrier.body, carrier.pose @ Pose.like(pose))
         return self._again(replace(self.model, frames=(*self.model.frames, frame)))
+
+    def without_contacts(self, pairs: Sequence[tuple[str, str]]) -> Robot:
+        """Return the same robot in which some pairs of shapes, or all shapes of some pairs of bodies, never touch.
+
+        Parameters
+        ----------
+        pairs : sequence of pairs of str
+            Names of shapes or of bodies, such as :meth:`sampled_contacts` finds.
+        """
+        own = self.model
+        given = tuple(check_pair(own.shapes, pair, own.frame_table, "an excluded contact") for pair in pairs)
+        return self._again(replace(own, contact_exclusions=(*own.contact_exclusions, *given)))
 
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
         """Return the same robot with a payload welded to a body or frame, in whose axes it is given."""
