@@ -98,7 +98,8 @@ def test_every_goal_of_python_has_a_name_in_files():
     ("old", "new", "said"),
     [("torque: {kind: rms}", "torqe: {kind: rms}", "goal of a design"), ("kind: rms", "sort: rms", "sort"),
      ("free: {A: 8", "free: {Z: 8", "Z"), ("free:", "fre:", "free"), ("at: B,", "at: Q,", "pin"),
-     ("[0 cm, 12 cm]", "[0 kg, 12 kg]", "kg"), ("{kind: rms}", "{kind: rms, at_most: 3}", "at_most")],
+     ("[0 cm, 12 cm]", "[0 kg, 12 kg]", "kg"), ("samples: 24", "samples: nan", "samples"),
+     ("samples: 24", "samples: .inf", "must be a number"), ("{kind: rms}", "{kind: rms, at_most: 3}", "at_most")],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_said(folder, old, new, said):
     (folder / "study.yaml").write_text(STUDY.replace(old, new), encoding="utf-8")

@@ -6,12 +6,11 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ...io.units import LENGTHS
 from ..linkages import reading
 from ..linkages.drawing import Drawing, DrawnPoint
-from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, is_not_text
+from .yaml_nodes import Node, NodeReader, is_not_text
 
 KEYS = tuple(inspect.signature(reading.drawing).parameters)
 
@@ -19,22 +18,9 @@ KEYS = tuple(inspect.signature(reading.drawing).parameters)
 def read_linkage(reader: NodeReader, node: Node, name: str) -> Drawing:
     """Read a drawing."""
     fields = reader.fields(node, "a linkage", [key for key in KEYS if key != "name"], ("points", "bars", "ground"))
-    given = {key: _plain(reader, own, key) for key, own in fields.items()}
+    given = {key: reader.plain(own, key) for key, own in fields.items()}
     with reader.at(node):
         return reading.drawing(**given, name=name)
-
-
-def _plain(reader: NodeReader, node: Node, what: str) -> Any:
-    """Return mappings, lists, numbers and words."""
-    if isinstance(node, Table):
-        return {key: _plain(reader, own, key) for key, own in node.entries.items()}
-    if isinstance(node, Items):
-        return [_plain(reader, item, what) for item in node.items]
-    return reader.number(node, what) if _is_number(node) else reader.text(node, what)
-
-
-def _is_number(node: Scalar) -> bool:
-    return node.plain and is_not_text(node.text)
 
 
 def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:

@@ -22,6 +22,8 @@ DEEPEST = 32
 MOST_ALIASED = 100_000
 """The most values that the aliases of one file may stand for: nested aliases in a few lines could make billions."""
 
+LOGICAL = {"true": True, "false": False, "null": None, "~": None, "": None}
+
 
 @dataclass(slots=True)
 class Scalar:
@@ -244,6 +246,22 @@ class NodeReader:
         if isinstance(node, Items):
             return [self.number(item, what, infinite=infinite, measured=measured) for item in node.items]
         return self.number(node, what, infinite=infinite, measured=measured)
+
+    def plain(self, node: Node, what: str, *, logical: bool = False) -> Any:
+        """Return mappings, lists, numbers and words as Python has them.
+
+        With ``logical`` also true, false and null; whole numbers are then integers.
+        """
+        if isinstance(node, Table):
+            return {key: self.plain(own, key, logical=logical) for key, own in node.entries.items()}
+        if isinstance(node, Items):
+            return [self.plain(item, what, logical=logical) for item in node.items]
+        if logical and node.plain and node.text.lower() in LOGICAL:
+            return LOGICAL[node.text.lower()]
+        if not (node.plain and is_not_text(node.text)):
+            return node.text
+        number = self.number(node, what)
+        return int(number) if logical and number.is_integer() else number
 
     def boolean(self, node: Node, what: str) -> bool:
         """Return a boolean."""

@@ -7,6 +7,7 @@ Goals are those of Python, by the same names in small letters: ``transmission_an
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,21 +35,6 @@ OPTIONS = ("motion", "speed", "samples", "starts", "seed", "pareto", "shortest",
 DESIGN_KEYS = ("free", "wanted", "subject_to", *OPTIONS)
 
 
-def plain(node: Node) -> Any:
-    """Return numbers, texts (with units, or not), lists and mappings as Python has them."""
-    if isinstance(node, Items):
-        return [plain(item) for item in node.items]
-    if isinstance(node, Table):
-        return {key: plain(value) for key, value in node.entries.items()}
-    if node.plain and node.text in ("", "~", "null", "true", "false"):
-        return {"true": True, "false": False}.get(node.text)
-    try:
-        number = float(node.text) if node.plain else None
-    except ValueError:
-        number = None
-    return node.text if number is None else int(number) if number.is_integer() else number
-
-
 @dataclass(frozen=True)
 class DesignTask:
     """A mechanism, and how :func:`kinetree.design` is called for it."""
@@ -74,17 +60,20 @@ class DesignTask:
 def read_design(reader: NodeReader, node: Node, robot: Robot) -> DesignTask:
     """Read the section."""
     fields = reader.fields(node, "design", DESIGN_KEYS, required=("free", "wanted"))
-    asked: dict[str, Any] = {"free": plain(fields["free"])}
+    asked = _values(reader, {key: fields[key] for key in ("free", *OPTIONS) if key in fields})
     asked["wanted"] = [_goal(reader, one, ()) for one in _several(fields["wanted"])]
     if "subject_to" in fields:
         asked["subject_to"] = [_goal(reader, one, BOUNDS) for one in _several(fields["subject_to"])]
-    asked |= {key: plain(fields[key]) for key in OPTIONS if key in fields}
     if isinstance(asked.get("motion"), dict):
         given = reader.fields(
             fields["motion"], "motion of a design", ("point", "positions", "times"), ("point", "positions", "times")
         )
-        asked["motion"] = designs.LedPoint(**{key: plain(value) for key, value in given.items()})
+        asked["motion"] = designs.LedPoint(**_values(reader, given))
     return DesignTask(robot, asked)
+
+
+def _values(reader: NodeReader, fields: Mapping[str, Node]) -> dict[str, Any]:
+    return {key: reader.plain(node, key, logical=True) for key, node in fields.items()}
 
 
 def _several(node: Node) -> list[Node]:
@@ -110,10 +99,10 @@ def _goal(reader: NodeReader, node: Node, bounds: tuple[str, ...]) -> Any:
     known = [key for key in taken if key != "timed" or name in ("path", "pose", "reach")]
     with reader.at(node):
         if isinstance(given, Scalar) and given.text:
-            arguments: dict[str, Any] = {known[0]: plain(given)}  # its first argument alone: 'swing: P'
+            arguments = _values(reader, {known[0]: given})  # its first argument alone: 'swing: P'
         else:
             fields = reader.fields(given, name, (*known, *bounds)) if isinstance(given, Table) else {}
-            arguments = {key: plain(value) for key, value in fields.items()}
+            arguments = _values(reader, fields)
         limits = {key: arguments.pop(key) for key in bounds if key in arguments}
         needed = [
             k for k, p in inspect.signature(made).parameters.items() if p.default is p.empty and k not in arguments
