@@ -134,7 +134,7 @@ def forward_dynamics_by_independent(
 ) -> list[Scalar]:
     """Return what :func:`forward_dynamics` does, using only the inertia of the independent freedoms.
 
-    So joints that are held only by the loops need not move any inertia, which happens after regrouping.
+    Joints that only the loops hold may then move no inertia at all, as happens after regrouping.
     """
     motion = independent_motion.embed(tree, q, v, pivots)
     a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)

@@ -105,7 +105,7 @@ def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
 
 
 def _tolerance(c: Array, d: Array) -> float:
-    """Return the tolerance of zero: the rounding of the largest terms."""
+    """Return how small a number counts as zero: as small as the rounding of the largest terms."""
     return 1e-10 * max(1e-300, float(np.max(np.abs(d), initial=0.0)))
 
 

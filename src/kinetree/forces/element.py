@@ -38,7 +38,7 @@ class MovingPoint(NamedTuple):
     arm: Vec3
     """The point in coordinates of the body."""
     position: Vec3
-    """The point in the world, as everything below."""
+    """The point in the world; all that follows is along the world's axes, too."""
     velocity: Vec3
     pose: Transform
     """Pose of the frame."""

@@ -130,7 +130,7 @@ class Loops:
             raise UnsupportedError(
                 f"the motors of {self.model.name!r} are not its independent freedoms, so on symbols its "
                 "inverse dynamics is not determined: reduced_inverse_dynamics has the forces on the independent "
-                f"freedoms ({self._listed(known.independent)}), which are zero where no motor is"
+                f"freedoms ({self._listed(known.independent)}), which are zero where there is no motor"
             )
         if name == "joint_wrenches" and not motors <= set(known.independent):
             raise UnsupportedError(

@@ -207,14 +207,14 @@ class JointNumbers(Generic[T]):
     )  # fmt: skip
     friction_travel: T = _row(
         "Distance in which 63 % of Coulomb friction builds up after a reversal (Dahl's model); at once if left out. "
-        "Only simulations know it.", "rad", "m",
+        "Only simulations include it.", "rad", "m",
         nonnegative=True, finite=True, sparse=True, noun="way in which friction builds up",
         has="has friction that builds up", label="builds up within",
         leaders_only="friction of a follower builds up at once: give friction_travel to its leader",
     )  # fmt: skip
     damping_time: T = _row(
         "Time in which viscous friction follows 63 % of a change in velocity: a damper behind a spring (Maxwell's "
-        "model), as grease, seals and hoses are; at once if left out. Only simulations know it.", "s",
+        "model), as grease, seals and hoses are; at once if left out. Only simulations include it.", "s",
         nonnegative=True, finite=True, sparse=True, noun="time in which damping follows",
         has="has friction that builds up", label="damping follows within",
         leaders_only="friction of a follower builds up at once: give damping_time to its leader",

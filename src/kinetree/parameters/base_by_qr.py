@@ -157,6 +157,6 @@ def _refuse_in_between(relative: Array, least: float, considered: Considered, wh
             f"no clear gap between parameters of {considered.model.name!r} that count and those that do not: there are "
             f"{what} of {unclear.max():.0e} and {unclear.min():.0e} of the largest. Axes that are almost parallel or "
             "almost meet (1.5708 for pi/2 in a file) do that: round the geometry with a larger tolerance, or use "
-            "method='rules' or 'null_space'; in_between='ignore' takes all of them for nothing. Of a mechanism, start "
-            "from a less singular configuration, q_guess="
+            "method='rules' or 'null_space'; in_between='ignore' treats all of them as rounding. For a mechanism, "
+            "start from a less singular configuration, q_guess="
         )

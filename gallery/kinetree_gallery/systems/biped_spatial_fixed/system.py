@@ -14,7 +14,7 @@ REVERSED_LEG = (5, 4, 3, 2, 1, 0)
 """Coordinates of the supporting leg from the foot up: ankle x, y; knee; hip y, x, z."""
 
 SAME_SIGN = 3
-"""Of these coordinates the knee's is counted as before, since its axis is turned round; the others change sign."""
+"""The knee's coordinate keeps its sign, since its axis is reversed as well; the others change sign."""
 
 
 def upwards(leg: Sequence[Scalar]) -> list[Scalar]:

@@ -51,7 +51,7 @@ _FARTHEST = {
 def farthest(solid: PlacedSolid, direction: Vec3) -> Vec3:
     """Return the point of a solid that is farthest in the direction of a unit vector, in the world.
 
-    Of an edge or a face it is the middle.
+    If a whole edge or face is, its middle is returned.
     """
     here = _FARTHEST[solid.kind](solid.numbers, solid.pose.unrotate(direction))
     return solid.pose.point(here)

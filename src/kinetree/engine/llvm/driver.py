@@ -240,7 +240,7 @@ def find_rounds(v: Vectors, start: Value, stop: Value, length: Value, whole_line
 
 
 def next_tile(v: Vectors, rounds: Rounds, base: Value) -> Value:
-    """Return the first state of the next tile of this round, of the next round, or the next one in order."""
+    """Return where the next tile begins: in this round, in the next one or, without rounds, right after this tile."""
     of_round = (base - rounds.start) & (rounds.states - 1)
     is_last = (of_round + 1).equals(rounds.apart)
     in_rounds = is_last.choose(base - of_round + rounds.states, base + 1)
