@@ -95,6 +95,7 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
     ("words", "answer", "most"),
     [
         ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 117),
+        ("kinetree simulate kuka-kr5 --q0 joint_1", "joint_1=", 117),
         ("kinetree simulate four-bar --over cr", "crank_joint", 117),
         ("kinetree simulate kuka-kr5 --integ", "--integrator", 80),
         ("kinetree inverse four-bar --speed cr", "crank_joint=", 101),

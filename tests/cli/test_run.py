@@ -241,6 +241,11 @@ def test_names_complete(tmp_path, monkeypatch):
     assert complete_robot("nowhere/x") == []
 
 
+KEYED = """<mujoco><worldbody><body name="b"><joint name="hook" axis="0 1 0"/>
+<inertial pos="0 0 0.1" mass="1" diaginertia="0.1 0.1 0.1"/></body></worldbody>
+<keyframe><key name="home" qpos="0.3"/></keyframe></mujoco>"""
+
+
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
@@ -248,13 +253,24 @@ def test_names_complete(tmp_path, monkeypatch):
         ("simulate kuka-kr5 --locked joint_1=0,joint_", [f"joint_1=0,joint_{k}=" for k in range(1, 7)]),
         ("inverse four-bar --speed cr", ["crank_joint="]),
         ("inverse nowhere.urdf --speed cr", []),
+        ("simulate kuka-kr5 --q0 joint_1=0.2,joint_5", ["joint_1=0.2,joint_5="]),
+        ("simulate kuka-kr5 --floating-base --q0 floating_base.z", ["floating_base.z="]),
+        ("simulate keyed.xml --target ho", ["home", "hook="]),
+        ("simulate keyed.xml --q0 hook=1,ho", ["hook=1,hook="]),
+        ("simulate kuka-kr5 --floating-base --v0 floating_base.w", [f"floating_base.w{axis}=" for axis in "xyz"]),
+        ("simulate four-bar --kp cr", ["crank_joint="]),
+        ("simulate nowhere.urdf --q0 a", []),
+        ("simulate kuka-kr5 --controller comp", ["computed-torque"]),
     ],
 )
-def test_algorithms_and_joints_complete(words, answer):
+def test_algorithms_and_joints_complete(words, answer, tmp_path):
+    (tmp_path / "keyed.xml").write_text(KEYED)
     asked = f"kinetree {words}"
     environment = {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": asked, "COMP_CWORD": str(asked.count(" "))}
     script = "import sys; sys.argv = ['kinetree']; from kinetree.cli.app import app; app(prog_name='kinetree')"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | environment)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=os.environ | environment
+    )
     assert done.stdout.split() == answer
     assert "inverse_dynamics" in complete_algorithm("inv")
 

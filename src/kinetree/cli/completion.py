@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from ..io.gallery_files import gallery_names, study_names
+
+if TYPE_CHECKING:
+    from ..model.tree import Model
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro", ".par")
 
@@ -25,21 +29,46 @@ def complete_study(incomplete: str) -> list[str]:
 
 def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the joint in ``elbow=45deg,wrist``, for the robot typed before."""
-    before, comma, start = incomplete.rpartition(",")
-    with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
-        robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
-        from ..io.gallery_files import gallery_file
-        from ..model import formats  # a model is sufficient, and loads faster than a robot
-
-        path = gallery_file(robot) if robot in gallery_names() else Path(robot)
-        model = formats.read(Path(str(path)), formats.Options(), ctx.params.get("loops"))
-        return [f"{before}{comma}{joint.name}=" for joint in model.joints if joint.name.startswith(start)]
-    return []
+    model = _model(ctx)
+    return [] if model is None else _after_commas(incomplete, [f"{joint.name}=" for joint in model.joints])
 
 
 def complete_coordinate(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a joint."""
     return [name.removesuffix("=") for name in complete_joint(ctx, incomplete)]
+
+
+def complete_position(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete a coordinate in ``elbow=45deg,base.z``, or the name of a configuration of the file."""
+    model = _model(ctx)
+    if model is None:
+        return []
+    whole = [] if "," in incomplete else [named.name for named in model.configurations]
+    return [*_starting(whole, incomplete), *_after_commas(incomplete, [f"{name}=" for name in model.q_names])]
+
+
+def complete_velocity(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete an entry of ``v`` or ``tau`` in ``elbow=0.1,base.z``."""
+    model = _model(ctx)
+    return [] if model is None else _after_commas(incomplete, [f"{name}=" for name in model.v_names])
+
+
+def _model(ctx: typer.Context) -> Model | None:
+    """Read the robot typed before; one that cannot be read completes nothing, and the command itself says why."""
+    with suppress(Exception):
+        robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
+        from ..io.gallery_files import gallery_file
+        from ..model import formats  # a model is sufficient, and loads faster than a robot
+
+        path = gallery_file(robot) if robot in gallery_names() else Path(robot)
+        options = formats.Options(floating_base=bool(ctx.params.get("floating_base")))
+        return formats.read(Path(str(path)), options, ctx.params.get("loops"))
+    return None
+
+
+def _after_commas(incomplete: str, names: Iterable[str]) -> list[str]:
+    before, comma, start = incomplete.rpartition(",")
+    return [before + comma + name for name in _starting(names, start)]
 
 
 def complete_algorithm(incomplete: str) -> list[str]:

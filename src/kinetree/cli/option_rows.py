@@ -30,8 +30,8 @@ class OptionRow(NamedTuple):
         Name of the option without which this one has no use.
     flags : tuple of str
         What is typed, if it differs from the name.
-    words : sequence of str, optional
-        Words that a shell completes.
+    words : sequence of str or callable, optional
+        Words that a shell completes, or a function ``(context, typed) -> words`` that finds them.
     hidden : bool
         Whether the help omits it, for example because it is a former name.
     """
@@ -43,21 +43,29 @@ class OptionRow(NamedTuple):
     default: Any = None
     needs: str = ""
     flags: tuple[str, ...] = ()
-    words: Sequence[str] = ()
+    words: Sequence[str] | Callable[[typer.Context, str], list[str]] = ()
     hidden: bool = False
 
     def parameter(self, panel: str) -> inspect.Parameter:
         """Return the option as a parameter of a function that typer reads."""
         kind = self.kind
         if not hasattr(kind, "__metadata__"):
-            words = self.words
+            words, found = self.words, None
+            if callable(words):
+                found = words
+            elif words:
+                found = _starting(words)
             option = typer.Option(
                 *self.flags, help=self.help, show_default=self.usual, rich_help_panel=panel, hidden=self.hidden,
-                autocompletion=(lambda incomplete: [x for x in words if x.startswith(incomplete)]) if words else None,
+                autocompletion=found,
             )  # fmt: skip
             kind = Annotated[kind if self.default is not None or kind is bool else kind | None, option]
         kept = inspect.Parameter.empty if self.default is ... else self.default
         return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=kind)
+
+
+def _starting(words: Sequence[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
 Rows = Mapping[str, Iterable[OptionRow]]

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from ..simulation.options import OPTIONS
 from ..studies.controller_names import CONTROLLERS
+from .completion import complete_position, complete_velocity
 from .option_rows import OptionRow, Rows, takes
 from .shared import GivenRobot, Json, Over, Separate, Units
 
@@ -34,9 +35,9 @@ ROWS: Rows = {
             "Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons if "
             "a joint has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the "
             "file names (a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
-            "as drawn",
+            "as drawn", words=complete_position,
         ),
-        OptionRow("v0", str, "How fast it starts, given like --q0.", "at rest"),
+        OptionRow("v0", str, "How fast it starts, given like --q0.", "at rest", words=complete_velocity),
         OptionRow(
             "time", float, "Seconds to simulate; by default 5, or with --follow the length of the table."
         ),
@@ -45,15 +46,17 @@ ROWS: Rows = {
         OptionRow("controller", str, "One of: " + ", ".join(CONTROLLERS) + ".", "none", "none", words=CONTROLLERS),
         OptionRow(
             "kp", str, "Stiffness: one number, one per motor, or by names, 'elbow=50, wrist=20'.",
-            "from the mass matrix",
+            "from the mass matrix", words=complete_velocity,
         ),
-        OptionRow("kd", str, "Damping, given like --kp.", "critical"),
-        OptionRow("ki", str, "Integral gain of pid and computed-torque, given like --kp.", "none"),
+        OptionRow("kd", str, "Damping, given like --kp.", "critical", words=complete_velocity),
+        OptionRow(
+            "ki", str, "Integral gain of pid and computed-torque, given like --kp.", "none", words=complete_velocity
+        ),
         OptionRow(
             "limit", str,
             "Largest forces of the motors, in N m and N: one number, one per motor, or by names, and no limit for the "
             "others; 'robot' for the effort limits of its file. The integral of pid does not wind up there.",
-            "none", needs="controller",
+            "none", needs="controller", words=complete_velocity,
         ),
         OptionRow(
             "sample_time", float,
@@ -72,7 +75,8 @@ ROWS: Rows = {
         ),
         OptionRow("seed", int, "Seed of the noise.", "0", needs="noise"),
         OptionRow(
-            "target", str, "Where to go, given like --q0; joints that are not named stay.", "where it starts"
+            "target", str, "Where to go, given like --q0; joints that are not named stay.", "where it starts",
+            words=complete_position,
         ),
         OptionRow(
             "duration", float, "Duration of the smooth desired motion to the goal, in seconds; 0 for a step.", "0", 0.0
