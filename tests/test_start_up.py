@@ -94,12 +94,12 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
 @pytest.mark.parametrize(
     ("words", "answer", "most"),
     [
-        ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 117),
-        ("kinetree simulate kuka-kr5 --q0 joint_1", "joint_1=", 117),
-        ("kinetree simulate four-bar --over cr", "crank_joint", 117),
+        ("kinetree simulate kuka-kr5 --locked joint_1", "joint_1=", 118),
+        ("kinetree simulate kuka-kr5 --q0 joint_1", "joint_1=", 118),
+        ("kinetree simulate four-bar --over cr", "crank_joint", 118),
         ("kinetree simulate kuka-kr5 --integ", "--integrator", 80),
-        ("kinetree inverse four-bar --speed cr", "crank_joint=", 101),
-        ("kinetree info kuka-kr5 --locked joint_1", "joint_1=", 98),
+        ("kinetree inverse four-bar --speed cr", "crank_joint=", 102),
+        ("kinetree info kuka-kr5 --locked joint_1", "joint_1=", 99),
     ],
 )
 def test_completing_an_option_imports_no_simulation(words, answer, most, tmp_path):

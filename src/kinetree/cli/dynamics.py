@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -109,8 +110,13 @@ def inverse(
     With `--over` the position of a joint, such as the angle of a crank, is the first column of the output and the
     horizontal axis of the picture. With `--units` columns of the output are in these units, and say so.
 
+    With `--set` the robot has other numbers. Several values, as in `--set link_2.mass=8,16`, are compared: a table
+    shows peak, rms and mean of each joint for every value, and `-o` writes it as .csv. A system of the gallery needs no
+    MOTION: it has its own.
+
     For example:
 
+        kinetree inverse kuka-kr5 --set link_2.mass=8,16
         kinetree inverse four-bar --speed crank_joint=60rpm
         kinetree inverse four-bar --speed crank_joint=60rpm --over crank_joint --units deg -o tau.csv --plot tau.png
         kinetree inverse kuka-kr5 motion.csv
@@ -120,19 +126,22 @@ def inverse(
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    robot = given.load()
-    start = _Start(robot, given.of_gallery, q_guess)
     if turns is not None and speed is None:
         raise OptionError("--turns needs --speed")
-    with TemporaryDirectory(prefix="kinetree-") as folder:
+    if speed is not None and (motion is not None or differentiate):
+        raise OptionError("--speed is the motion: leave out the table, and --differentiate")
+
+    def moved(robot: Robot, start: _Start, folder: Path) -> Path | None:
         if speed is not None:
-            if motion is not None or differentiate:
-                raise OptionError("--speed is the motion: leave out the table, and --differentiate")
-            motion = _turning(robot, start(), speed, 1.0 if turns is None else turns, Path(folder))
-        _run(
-            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, units, over,
-            differentiate, cutoff,
-        )  # fmt: skip
+            return _turning(robot, start(), speed, 1.0 if turns is None else turns, folder)
+        if motion is None and given.of_gallery is not None and not differentiate:
+            return _of_gallery(robot, given.of_gallery, folder)
+        return motion
+
+    _run(
+        given, moved, "inverse_dynamics", output, q_guess, friction, threads, as_json, plot, separate, units, over,
+        differentiate, cutoff,
+    )  # fmt: skip
 
 
 @takes_robot
@@ -150,52 +159,90 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = given.load()
-    start = _Start(robot, given.of_gallery, q_guess)
-    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate, units, over)
+    _run(
+        given, lambda *_: motion, "forward_dynamics", output, q_guess, friction, threads, as_json, plot, separate,
+        units, over,
+    )  # fmt: skip
 
 
 def _run(
-    robot: Robot, start: _Start, method: str, motion: Path | None, output: Path | None, friction: bool, threads: int,
-    as_json: bool, plot: Path | None, separate: bool, units: str | None, over: str | None,
-    differentiate: bool = False, cutoff: float | None = None,
+    given: GivenRobot, moved: Callable[[Robot, _Start, Path], Path | None], method: str, output: Path | None,
+    q_guess: str | None, friction: bool, threads: int, as_json: bool, plot: Path | None, separate: bool,
+    units: str | None, over: str | None, differentiate: bool = False, cutoff: float | None = None,
 ) -> None:  # fmt: skip
     shown = ShownUnits.read(units)
-    if motion is None:
-        more = ", or --speed JOINT=60rpm for a joint that turns" if method == "inverse_dynamics" else ""
-        raise OptionError(f"give a table of states as MOTION{more}")
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     if separate and plot is None:
         raise OptionError("--separate needs --plot")
-    named = over if over is None else robot.q_names[robot.entry_index(over, "q")]
-    in_units = units if output is not None and output.suffix.lower() != ".npz" else None
-    if units and output is not None and in_units is None:
+    cases = given.load_in_turn()
+    several = len(cases) > 1
+    if several and plot is not None:
+        raise OptionError("--plot draws one robot: give --set one value, and a picture for each")
+    if several and output is not None and output.suffix.lower() != ".csv":
+        raise OptionError(f"-o {output}: the table that compares values of --set is written as .csv")
+    first = cases[0].robot
+    named = over if over is None else first.q_names[first.entry_index(over, "q")]
+    in_units = units if output is not None and not several and output.suffix.lower() != ".npz" else None
+    if units and output is not None and not several and in_units is None:
         note(f"{output} is in SI, since arrays of .npz cannot name a unit: .csv and .parquet can")
+    from ..io.atomic_files import beside
     from ..sweeps.motion_tables.dynamics_by_rows import METHODS, over_table
     from ..sweeps.motion_tables.table_picture import draw_table
 
+    which, lines, rows, seconds = METHODS[method][1], [], 0, 0.0
     with TemporaryDirectory(prefix="kinetree-") as folder:
-        written = output or Path(folder) / "answer.npz"
-        done = over_table(
-            robot, method, motion, written, friction=friction, threads=threads or None, tell=note, q_guess=start,
-            differentiate=differentiate, cutoff=cutoff, over=named, units=in_units,
-        )  # fmt: skip
-        which = METHODS[method][1]
-        if plot is not None:
-            draw_table(robot, which, written, plot, separate, shown, named)
-            note(f"wrote {plot}")
-        lines = [] if output else _by_joint(robot, which, written, named)
+        for k, (typed, robot) in enumerate(cases):
+            start = _Start(robot, given.of_gallery, q_guess)
+            motion = moved(robot, start, Path(folder))
+            if motion is None:
+                more = ", or --speed JOINT=60rpm for a joint that turns" if method == "inverse_dynamics" else ""
+                raise OptionError(f"give a table of states as MOTION{more}")
+            written = Path(folder) / f"answer-{k}.npz" if several or output is None else output
+            done = over_table(
+                robot, method, motion, written, friction=friction, threads=threads or None,
+                tell=note if k == 0 else lambda _: None, q_guess=start, differentiate=differentiate, cutoff=cutoff,
+                over=named, units=in_units,
+            )  # fmt: skip
+            rows, seconds = rows + done.rows, seconds + done.seconds
+            if plot is not None:
+                draw_table(robot, which, written, plot, separate, shown, named)
+                note(f"wrote {plot}")
+            if several or output is None:
+                own = _by_joint(robot, which, written, named)
+                lines += [{"joint": line["joint"], **typed, **line} if several else line for line in own]
+    if several:
+        lines.sort(key=lambda line: first.v_names.index(line["joint"]))  # the values of a joint side by side
+    set_apart = list(cases[0].typed) if several else []
+    unit = None if named is None else first.q_units[first.q_names.index(named)]
+    if several and output is not None:
+        with beside(output) as unfinished:
+            unfinished.write_text(_csv(lines, shown, unit, set_apart), encoding="utf-8")
     told = {"output": str(output)} if output else {"joints": lines}
     if as_json:
-        print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds} | told)
+        print_json({"robot": first.name, "rows": rows, "seconds": seconds} | told)
         return
     console = make_console()
     if lines:
-        unit = None if named is None else robot.q_units[robot.q_names.index(named)]
-        console.print(_table(lines, shown, unit))
+        console.print(_table(lines, shown, unit, set_apart))
     where = f"written to {escape(str(output))}" if output else "not written: -o FILE saves them"
-    console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, {where}", soft_wrap=True)
+    console.print(f"{rows:,} rows in {seconds:.2f} s, {where}", soft_wrap=True)
+
+
+def _of_gallery(robot: Robot, name: str, folder: Path) -> Path:
+    """Write the motion that a system of the gallery has."""
+    from ..studies import named_systems
+
+    motion = named_systems.motion(name)
+    time = np.linspace(*motion.span, SAMPLES_OF_A_TURN + 1)
+    q, v, a = motion.states(time)
+    if q.shape[-1] != robot.nq:
+        raise OptionError(f"{name!r} moves otherwise with these options: give a table of states as MOTION")
+    file = folder / "motion.npz"
+    if not file.exists():  # as it does for the next value of --set
+        note(f"motion of the gallery: {motion.what}")
+    np.savez(file, time=time, q=q, v=v, a=a)
+    return file
 
 
 def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> Path:
@@ -251,18 +298,32 @@ def _shares(time: Array | None, count: int) -> Array:
     return time_shares(time)
 
 
-def _table(lines: list[dict[str, Any]], units: ShownUnits, over: str | None) -> Table:
-    """Show a line for each joint; peaks at a time, or where the position of a joint has that unit."""
+def _table(lines: list[dict[str, Any]], units: ShownUnits, over: str | None, set_apart: list[str]) -> Table:
+    """Show a line for each joint, or each value of ``--set``; peaks at a time, or where a joint is."""
     table = Table("joint", box=None, pad_edge=False)
     at, of_at = ("time", "s") if over is None else ("at", over)
-    for heading in ("peak", f"at, {units.label(of_at)}", "rms", "mean"):
+    for heading in (*map(escape, set_apart), "peak", f"at, {units.label(of_at)}", "rms", "mean"):
         table.add_column(heading, justify="right")
     table.add_column("")
+    before = None
     for line in lines:
         numbers = [(line[key], of_at if key == at else line["unit"]) for key in ("peak", at, "rms", "mean")]
         shown = ["" if x is None else f"{units.shown(x, unit):.5g}" for x, unit in numbers]
-        table.add_row(escape(line["joint"]), *shown, units.label(line["unit"]))
+        joint, before = "" if line["joint"] == before else line["joint"], line["joint"]
+        table.add_row(escape(joint), *(escape(line[name]) for name in set_apart), *shown, units.label(line["unit"]))
     return table
+
+
+def _csv(lines: list[dict[str, Any]], units: ShownUnits, over: str | None, set_apart: list[str]) -> str:
+    """Return the same table for a file; the last column names the unit of peak, rms and mean."""
+    from ..io.tables.writing import csv_text  # completing an option does not need it
+
+    at, of_at = ("time", "s") if over is None else ("at", over)
+    columns: dict[str, list[Any]] = {key: [line[key] for line in lines] for key in ("joint", *set_apart)}
+    for key, name in (("peak", "peak"), (at, f"{at} [{units.label(of_at)}]"), ("rms", "rms"), ("mean", "mean")):
+        numbers = [(line[key], of_at if key == at else line["unit"]) for line in lines]
+        columns[name] = ["" if x is None else units.shown(x, unit) for x, unit in numbers]
+    return csv_text(columns | {"unit": [units.label(line["unit"]) for line in lines]})
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ class OptionRow(NamedTuple):
         """Return the option as a parameter of a function that typer reads."""
         kind = self.kind
         if not hasattr(kind, "__metadata__"):
-            words, found = self.words, None
+            words = self.words
+            found: Callable[..., list[str]] | None = None
             if callable(words):
                 found = words
             elif words:

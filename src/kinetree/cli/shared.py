@@ -22,6 +22,7 @@ from rich.text import Text
 
 from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
 from ..io.gallery_files import gallery_names, only_a_study
+from .changed_numbers import Case, Set, changed, changed_in_turn, moves_joints
 from .completion import ROBOT_FILES, complete_coordinate, complete_joint, complete_robot
 from .error_wording import Write, worded
 from .values import read_values
@@ -248,6 +249,7 @@ class GivenRobot:
     locked: Locked = None
     values: Values = None
     loops: Loops = None
+    changes: Set = None
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -256,11 +258,19 @@ class GivenRobot:
 
     @property
     def of_gallery(self) -> str | None:
-        """Name of the robot in the gallery, if it is from there and none of its joints are locked."""
-        return self.robot_name if self.robot_name in gallery_names() and not self.locked else None
+        """Name of the robot in the gallery, if it is from there and its joints are all there and where they were."""
+        own = self.robot_name in gallery_names() and not self.locked and not moves_joints(self.changes)
+        return self.robot_name if own else None
 
     def load(self) -> Robot:
-        """Load a system of the gallery by its name, or a robot file, possibly with some joints locked."""
+        """Load a system of the gallery by its name, or a robot file, perhaps with joints locked and other numbers."""
+        return changed(self._as_in_file(), self.changes)
+
+    def load_in_turn(self) -> list[Case]:
+        """Load it with the first of the values of ``--set``, with the second ones, and so on."""
+        return changed_in_turn(self._as_in_file(), self.changes)
+
+    def _as_in_file(self) -> Robot:
         options: dict[str, Any] = {"floating_base": self.floating_base, "mimic": self.mimic, "strict": self.strict}
         if self.loops is not None:
             options["loops"] = self.loops
