@@ -27,6 +27,27 @@ def test_code_that_is_too_long_becomes_a_loop(monkeypatch, recwarn):
     assert not [w for w in recwarn if issubclass(w.category, kt.KinetreeWarning)]
 
 
+def test_a_new_process_does_not_trace_again_what_was_too_long(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "LONGEST_CODE", 300)
+    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path))
+    traced, trace = list[str](), compiler.Compiler.trace
+    monkeypatch.setattr(
+        compiler.Compiler,
+        "trace",
+        lambda self, name, *rest, **more: traced.append(name) or trace(self, name, *rest, **more),
+    )
+    found = []
+    for _ in range(2):
+        robot = long_chain(5).with_backend("compiled")
+        q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 5, robot.nv))
+        found.append(robot.inverse_dynamics_derivatives(q, v, a))
+    assert traced.count("inverse_dynamics_derivatives") == 1
+    np.testing.assert_array_equal(*found)
+    monkeypatch.setattr(compiler, "LONGEST_CODE", 250)  # another limit is another question
+    long_chain(5).with_backend("compiled").inverse_dynamics_derivatives(q, v, a)
+    assert traced.count("inverse_dynamics_derivatives") == 2
+
+
 USUAL, MATRICES = "articulated_body", "walker_orin_1"
 
 

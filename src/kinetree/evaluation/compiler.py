@@ -169,8 +169,18 @@ class Compiler:
             given = (repr(attachments), repr(places), repr(derivatives)) if places else (repr(attachments),)
             key = cache.digest(self._model_key, algorithm.name, repr(options), *given)
 
+        # a word that code would be too long is kept, too: finding out takes each process a second
+        too_long = None if key is None else cache.digest(key, f"longer than {LONGEST_CODE}")
+
         def source() -> Traced:
-            return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True)
+            if too_long is not None and cache.read(too_long) is not None:
+                raise TooLong
+            try:
+                return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True)
+            except TooLong:
+                if too_long is not None:
+                    cache.write(too_long, b"")
+                raise
 
         traced = source() if self._looks_up(options) else None
         return Kernel(
