@@ -154,20 +154,33 @@ def transpose_loaded(vectors: Vectors, sources: Sequence[Value]) -> list[Value]:
         *((p.load(part, vectors.item), p.at(half, vectors.real).load(part, vectors.item)) for p in sources), strict=True
     )
     rows = [shuffled(side[k], side[k + half], both) for side in (low, high) for k in range(half)]
-    return _exchanged(rows, half // 2)
+    return _exchanged(rows, half // 2, vectors.lanes)
 
 
 def transpose(rows: Sequence[Value]) -> list[Value]:
-    """Return the columns of a square of values."""
-    return _exchanged(list(rows), len(rows) // 2)
+    """Return the columns of a square of values.
+
+    If there are half as many values as lanes, each half of the lanes is a square: values ``row k | row k + half``
+    become columns, and columns become such values.
+    """
+    lanes = int(rows[0].type[1:].partition(" ")[0])
+    return _exchanged(list(rows), len(rows) // 2, lanes)
 
 
-def _exchanged(rows: list[Value], d: int) -> list[Value]:
+def halves(vectors: Vectors, count: Value) -> tuple[Value, Value]:
+    """Return masks of the first ``count`` lanes of either half."""
+    half = vectors.lanes // 2
+    upper = f"<{', '.join(f'i1 {int(k >= half)}' for k in range(vectors.lanes))}>"
+    mask = first_lanes(vectors, count + half)
+    return first_lanes(vectors, count), mask & Value(count.f, mask.type, upper)
+
+
+def _exchanged(rows: list[Value], d: int, lanes: int) -> list[Value]:
     """Exchange blocks of ``d`` numbers between rows that are ``d`` apart, then smaller ones."""
     n = len(rows)
     while d:
-        low = [lane if not lane & d else lane - d + n for lane in range(n)]
-        high = [lane + d if not lane & d else lane + n for lane in range(n)]
+        low = [lane if not lane & d else lane - d + lanes for lane in range(lanes)]
+        high = [lane + d if not lane & d else lane + lanes for lane in range(lanes)]
         rows = [
             shuffled(rows[i], rows[i + d], low) if not i & d else shuffled(rows[i - d], rows[i], high) for i in range(n)
         ]
