@@ -19,7 +19,7 @@ from typing import NamedTuple
 from . import streaming
 from .assembly import SIZES, MachineFunction, Module, StructLayout, Value, Variable
 from .streaming import places_of
-from .vectors import Vectors, first_lanes, gathered, halves, transpose, transpose_loaded
+from .vectors import Vectors, first_lanes, gathered, halves, shuffled, transpose, transpose_loaded
 
 SYMBOL = "drive"
 RUN = "run"
@@ -333,14 +333,22 @@ def read_masked(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: V
 
 
 def read_whole(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
-    """Transpose squares of numbers, the last one overlapping the one before; short rows go number by number."""
-    with f.when(length < v.lanes), f.loop(0, length) as c:
-        store_vectors(v, to.at(c, v.type), [gathered([row.at(c, v.real).load(v.real) for row in rows])])
+    """Transpose squares of numbers, the last one overlapping the one before, of which two may share a vector.
+
+    What is shorter than half a vector goes number by number.
+    """
+    half = v.lanes // 2
+    with f.when(length >= v.lanes), f.loop(0, length, v.lanes) as wanted:
+        c = wanted.min(length - v.lanes)
+        store_vectors(v, to.at(c, v.type), transpose_loaded(v, [row.at(c, v.real) for row in rows]))
     with f.otherwise():
-        last = length - v.lanes
-        with f.loop(0, length, v.lanes) as wanted:
-            c = wanted.min(last)
-            store_vectors(v, to.at(c, v.type), transpose_loaded(v, [row.at(c, v.real) for row in rows]))
+        with f.when(length >= half), f.loop(0, length, half) as wanted:
+            c = wanted.min(length - half)
+            found = [row.at(c, v.real).load(f"<{half} x {v.real}>", v.item) for row in rows]
+            pairs = [shuffled(*pair, range(v.lanes)) for pair in zip(found[:half], found[half:], strict=True)]
+            store_vectors(v, to.at(c, v.type), transpose(pairs))
+        with f.otherwise(), f.loop(0, length) as c:
+            store_vectors(v, to.at(c, v.type), [gathered([row.at(c, v.real).load(v.real) for row in rows])])
 
 
 def store_vectors(v: Vectors, to: Value, vectors: Sequence[Value]) -> None:
@@ -471,16 +479,11 @@ def write_masked(
 def write_whole(
     f: MachineFunction, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
 ) -> None:
-    """Write the same, the last square overlapping the one before; short rows go number by number."""
-    with f.when(count < v.lanes), f.loop(0, count) as d:
-        (source,) = places_of(result, places.at(d, "i32"), 1)
-        with f.loop(0, states.min(v.lanes)) as state:
-            to.at(state * apart + d, v.real).store(source.at(state, v.real).load(v.real))
-    with f.otherwise():
-        last, all_there = count - v.lanes, states >= v.lanes
-        with f.loop(0, count, v.lanes) as wanted, f.way_out("written") as written:
-            d = wanted.min(last)
-            rows = transpose_loaded(v, places_of(result, places.at(d, "i32"), v.lanes))
+    """Write the same, the last square overlapping the one before, as :func:`read_whole` reads."""
+    half, all_there = v.lanes // 2, states >= v.lanes
+
+    def write(rows: Sequence[Value], d: Value) -> None:
+        with f.way_out("written") as written:
             with f.when(all_there):
                 for k, row in enumerate(rows):
                     to.at(apart * k + d, v.real).store(row, v.item)
@@ -488,6 +491,19 @@ def write_whole(
             for k, row in enumerate(rows):
                 f.jump(written, unless=states > k)
                 to.at(apart * k + d, v.real).store(row, v.item)
+
+    with f.when(count >= v.lanes), f.loop(0, count, v.lanes) as wanted:
+        d = wanted.min(count - v.lanes)
+        write(transpose_loaded(v, places_of(result, places.at(d, "i32"), v.lanes)), d)
+    with f.otherwise():
+        with f.when(count >= half), f.loop(0, count, half) as wanted:
+            d = wanted.min(count - half)
+            pairs = transpose([p.load(v.type, v.size) for p in places_of(result, places.at(d, "i32"), half)])
+            write([shuffled(x, x, range(k, k + half)) for k in (0, half) for x in pairs], d)
+        with f.otherwise(), f.loop(0, count) as d:
+            (source,) = places_of(result, places.at(d, "i32"), 1)
+            with f.loop(0, states.min(v.lanes)) as state:
+                to.at(state * apart + d, v.real).store(source.at(state, v.real).load(v.real))
 
 
 def copy_past_caches(f: MachineFunction, v: Vectors, source: Value, to: Value, count: Value) -> None:
