@@ -15,8 +15,9 @@ import numpy as np
 
 from ..algorithms.clearance import of_robot, pairs
 from ..algorithms.clearance.separation import PlacedSolid
-from ..errors import ExplainsArguments, ModelError, OptionError
-from ..evaluation.law_kernels import LawProgram, can_compile, has_machine_code
+from ..algorithms.clearance.smooth_search import FIRST_WIDTH, GOING, MOST_STEPS, NARROW, NormalSearch
+from ..errors import ExplainsArguments, ModelError, OptionError, UnsupportedError
+from ..evaluation.law_kernels import LawProgram, SearchProgram, can_compile, has_machine_code
 from ..model.shapes.pairs import check_pair, shapes_named
 from ..model.tree import Model
 from ..spatial import Matrix3, MatrixRotation, Scalar, Transform, Vec3
@@ -33,6 +34,9 @@ OTHERS_COST = 100
 
 NUMBERS = 10
 """A distance, two points and a normal."""
+
+PROVED = 1e-11
+"""Difference between the distance of points and of planes, relative to that of centers, that proves a distance."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,16 +264,92 @@ class PairProgram:
 
     def __init__(self, key: Sequence[tuple[str, int]], compiled: bool, cpu: str) -> None:
         (self.first, n), (self.second, m) = key
-        lengths = {"a": n, "pose_a": 12, "b": m, "pose_b": 12}
-        self.program = LawProgram(f"{self.first} and {self.second}", self._law, lengths, compiled, cpu=cpu)
+        self.lengths, self.compiled, self.cpu = (n, 12, m, 12), compiled, cpu
+        if not (pairs.is_closed_form(self.first, self.second) or pairs.is_searched(self.first, self.second)):
+            raise UnsupportedError(
+                f"the distance between a {self.first} and a {self.second}: there is none yet. Leave such pairs out, "
+                "robot.without_contacts(pairs), or name others, robot.clearance(q, pairs=...)"
+            )
+        self._search = NormalSearch(self.first, self.second)
 
     def __call__(self, a: Array, pose_a: Array, b: Array, pose_b: Array, threads: int = 1) -> Array:
         """Return distance, points and normal, (..., 10)."""
-        return self.program({"a": a, "pose_a": pose_a, "b": b, "pose_b": pose_b}, threads)
+        batch = pose_a.shape[:-1]
+        parts = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (a, pose_a, b, pose_b)]
+        pair = np.concatenate(parts, axis=-1)
+        if pairs.is_closed_form(self.first, self.second):
+            return self._closed({"pair": pair}, threads).reshape(*batch, NUMBERS)
+        return self._searched(pair, threads).reshape(*batch, NUMBERS)
 
-    def _law(self, a: list[Scalar], pose_a: list[Scalar], b: list[Scalar], pose_b: list[Scalar]) -> list[Scalar]:
-        one, two = PlacedSolid(self.first, a, pose_of(pose_a)), PlacedSolid(self.second, b, pose_of(pose_b))
-        return pairs.separation(one, two).numbers()
+    def _searched(self, pair: Array, threads: int) -> Array:
+        """Search from center to center; where that proves nothing, as where solids overlap, from further starts."""
+        to = parts_of(self.lengths, pair)[3][:, 9:] - parts_of(self.lengths, pair)[1][:, 9:]
+        x, y, z = to.T
+        far = np.sqrt(x * x + y * y + z * z)[:, None]  # the same bits in any batch, which norm() does not promise
+        found = self._from(
+            pair, np.where(far > 0.0, to / np.where(far > 0.0, far, 1.0), (0.0, 0.0, 1.0)), FIRST_WIDTH, threads
+        )
+        left = np.flatnonzero(~(found[:, NUMBERS] < PROVED * (1.0 + far[:, 0])))
+        left = left[np.isfinite(pair[left]).all(axis=-1)]
+        if len(left):
+            starts = self._starts({"pair": pair[left]}, threads).reshape(len(left), -1, 3)
+            starts = np.concatenate([found[left, None, 7:10], starts], axis=1)
+            count = starts.shape[1]
+            others = self._from(np.repeat(pair[left], count, axis=0), starts.reshape(-1, 3), NARROW, threads)
+            others = others.reshape(len(left), count, -1)
+            best = np.argmax(np.where(np.isnan(others[..., 0]), -np.inf, others[..., 0]), axis=1)
+            found[left] = others[np.arange(len(left)), best]
+        return found[:, :NUMBERS]
+
+    def _from(self, pair: Array, normals: Array, width: float, threads: int) -> Array:
+        given = np.concatenate([pair, normals, np.full((len(pair), 1), width)], axis=-1)
+        state = self._program(given, [], MOST_STEPS, threads)
+        return self._end({"state": state, "pair": pair}, threads)
+
+    def _solids(self, pair: Sequence[Scalar]) -> tuple[PlacedSolid, PlacedSolid]:
+        a, pose_a, b, pose_b = parts_of(self.lengths, pair)
+        return PlacedSolid(self.first, a, pose_of(pose_a)), PlacedSolid(self.second, b, pose_of(pose_b))
+
+    def _law(self, law: Any, **more: int) -> LawProgram:
+        name = f"{self.first} and {self.second}"
+        return LawProgram(name, law, {**more, "pair": sum(self.lengths)}, self.compiled, cpu=self.cpu)
+
+    @cached_property
+    def _closed(self) -> LawProgram:
+        return self._law(lambda pair: pairs.separation(*self._solids(pair)).numbers())
+
+    @cached_property
+    def _starts(self) -> LawProgram:
+        return self._law(lambda pair: self._search.starts(*self._solids(pair)))
+
+    @cached_property
+    def _end(self) -> LawProgram:
+        def law(state: list[Scalar], pair: list[Scalar]) -> list[Scalar]:
+            found, doubt = self._search.found(state, *self._solids(pair))
+            return [*found.numbers(), doubt]
+
+        return self._law(law, state=self._search.state_length)
+
+    @cached_property
+    def _program(self) -> SearchProgram:
+        search, size = self._search, sum(self.lengths)
+
+        def begin(start: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[Scalar]:
+            return search.begin(*self._solids(start[:size]), Vec3(*start[size : size + 3]), start[-1])
+
+        def step(state: Sequence[Scalar], parameters: Sequence[Scalar]) -> list[Scalar]:
+            return search.step(state)
+
+        returned = range(search.state_length)
+        name = f"{self.first} and {self.second}"
+        return SearchProgram(name, begin, step, [size + 4], GOING, returned, self.cpu, self.compiled)
+
+
+def parts_of(lengths: Sequence[int], numbers: Any) -> list[Any]:
+    """Divide the last axis of an array, or a list, into parts of these lengths."""
+    ends = np.cumsum(lengths).tolist()
+    pieces = [slice(end - n, end) for end, n in zip(ends, lengths, strict=True)]
+    return [numbers[..., k] if isinstance(numbers, np.ndarray) else numbers[k] for k in pieces]
 
 
 def pose_of(numbers: Sequence[Scalar]) -> Transform:

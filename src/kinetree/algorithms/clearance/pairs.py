@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...errors import UnsupportedError
 from . import bricks
 from .separation import PlacedSolid, Separation
+from .smooth_search import DIMENSIONS
 from .supports import above_plane
 
 GROUND = "plane"
@@ -14,6 +15,11 @@ def is_closed_form(first: str, second: str) -> bool:
     """Return whether the separation of two kinds of solids is a short sequence of operations."""
     kinds = {first, second}
     return GROUND in kinds or kinds <= set(bricks.BRICKS)
+
+
+def is_searched(first: str, second: str) -> bool:
+    """Return whether the separation of two kinds of solids is found by :mod:`.smooth_search`."""
+    return not is_closed_form(first, second) and {first, second} <= set(DIMENSIONS)
 
 
 def separation(a: PlacedSolid, b: PlacedSolid) -> Separation:
