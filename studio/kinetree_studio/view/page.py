@@ -17,7 +17,7 @@ from kinetree.spatial.arrays import Array
 SCRIPTS = (
     "linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "units.js", "panel.js", "curves.js", "main.js"
 )  # fmt: skip
-KINDS = {"f": np.float32, "u": np.uint32, "d": np.float64}
+KINDS = {"b": np.uint8, "f": np.float32, "u": np.uint32, "d": np.float64}
 
 
 def page(title: str, show: dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ def packed(show: dict[str, Any]) -> str:
     header = _without_arrays(show, arrays)
     listed, offset = [], 0
     for array in arrays:
-        kind = {np.float32: "f", np.uint32: "u", np.float64: "d"}[array.dtype.type]
+        kind = next(kind for kind, held in KINDS.items() if held is array.dtype.type)
         listed.append([kind, offset, array.size])
         offset += -(-array.nbytes // 8) * 8
     text = json.dumps({"show": header, "arrays": listed}, allow_nan=False).encode()

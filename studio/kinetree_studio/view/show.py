@@ -84,12 +84,12 @@ def view(
     """
     known = [key for taker in (view, Viewer) for key in inspect.signature(taker).parameters]
     refuse_unknown_arguments("view()", options, known)
-    shown, file, name = _robot(robot, load_options or {})
+    shown, file, name = robot_of(robot, load_options or {})
     track = None
     if motion is not None:
         track = as_track(shown, motion, contacts)
     elif q is None and (name or shown.model.motion_of):
-        track = _gallery_motion(name or shown.model.motion_of, shown)
+        track = gallery_motion(name or shown.model.motion_of, shown)
     if geometry is not None:
         file = as_path(geometry, "geometry")
         if not format_of(file):
@@ -175,7 +175,7 @@ def has_screen() -> bool:
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:
+def robot_of(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:
     """Return the robot, its file, and its name in the gallery."""
     if isinstance(robot, Robot):
         return robot, None, None
@@ -193,8 +193,8 @@ def _ghost(given: Any, main: Figure, looks: dict[str, Any]) -> Figure:
     """Prepare a second robot, or a second motion of the first, to be shown with it."""
     pair = isinstance(given, tuple) and len(given) == 2 and _is_robot(given[0])
     if pair or _is_robot(given):
-        robot, file, name = _robot(given[0] if pair else given, {})
-        track = as_track(robot, given[1]) if pair else _gallery_motion(name, robot) if name is not None else None
+        robot, file, name = robot_of(given[0] if pair else given, {})
+        track = as_track(robot, given[1]) if pair else gallery_motion(name, robot) if name is not None else None
         return make_figure(robot, track, file=file, ghost=True)
     robot, time = main.robot, main.track.time
     if isinstance(given, Trajectory):
@@ -218,7 +218,7 @@ def _is_configuration(given: Any) -> bool:
     return isinstance(given, list | tuple) and bool(given) and all(isinstance(x, float | int) for x in given)
 
 
-def _gallery_motion(name: str, robot: Robot) -> Track | None:
+def gallery_motion(name: str, robot: Robot) -> Track | None:
     """Return the motion of a gallery system; for a changed mechanism, as its own loops allow."""
     motion = named_systems.motion(name)
     if [j.name for j in motion.model.joints] != robot.joint_names or motion.model.nq != robot.nq:

@@ -23,11 +23,11 @@ from kinetree.spatial.arrays import Array, as_array
 from . import capture
 from .at_rest import at_rest
 from .displayed_robot import Figure
+from .framing import framing
 from .motion import BodyPoint, Poses, Track
 from .page import page
 from .page_data import pose_numbers, show_data
 from .player import Player
-from .scene import followed_path, ground_height
 from .server import News, PageServer
 from .sliders import from_sliders, moved_closed, slider_values
 
@@ -108,7 +108,7 @@ class Viewer:
         self._away = False
         self.units = ShownUnits.read(units)
         self._still = self.robot.with_backend("reference")  # one pose at a time: compiling would take longer
-        self._frame_everything(view)
+        self.ground, self.sight, self.follow, self.shown = framing(self.figures, view)
         for name, visible in _switched(show).items():
             self._check_switch(name)
             self.shown[name] = visible
@@ -122,36 +122,6 @@ class Viewer:
         if self.player is not None:
             self.player.repeat = True
             self.player.seek(self.player.begin)
-
-    def _frame_everything(self, view: Sequence[float] | None) -> None:
-        """Choose ground and camera, and what is shown initially."""
-        model, scene = self.robot.model, self.scene
-        main = self.figures[0]
-        self.follow, walks = followed_path(model, self.track, scene.up, scene.size)
-        every = [figure.scene.points(figure.some_poses()) for figure in self.figures]
-        self.ground = ground_height(model, every[0] @ scene.up, scene.size)
-        if self.ground[1] and not main.own_shapes:
-            scene.add_posts(self.ground[0])
-            every[0] = scene.points(main.some_poses())
-        if self.follow is not None and walks:
-            # the camera follows, so it only needs to see the robot itself
-            near = main.some_poses()
-            gone = self.follow[:: max(1, len(self.track) // 50)]
-            every[0] = (
-                scene.points(Poses(near.position - gone[:, None], near.wxyz)) if len(scene.model.bodies) else every[0]
-            )
-            every = every[:1]
-        self.sight = scene.sight(main.some_poses(), np.concatenate(every), view)
-        self.shown = {"ground": self.ground[1], "joints": not main.own_shapes}
-        if self.follow is not None:
-            self.shown["follow"] = walks
-        if len(self.track.spots):
-            self.shown["forces"] = True
-        self.shown |= {"frames": False, "axes": False}
-        if self.robot.mass > 0.0:
-            self.shown |= {"com": False, "inertia": False}
-        if len(self.figures) > 1:
-            self.shown["ghost"] = True
 
     @property
     def url(self) -> str:

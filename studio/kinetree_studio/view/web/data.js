@@ -1,6 +1,6 @@
 // What Python put into the page: a header in JSON, in which {"$": k} stands for the k-th array of the block behind it.
 
-const ARRAYS = { f: Float32Array, u: Uint32Array, d: Float64Array };
+const ARRAYS = { b: Uint8Array, f: Float32Array, u: Uint32Array, d: Float64Array };
 
 async function unpacked(text) {
   const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

@@ -73,13 +73,6 @@ class App {
 
   say(text) { document.getElementById("notice").textContent = text; }
 
-  palette() {
-    const style = getComputedStyle(document.body);
-    const color = (name) => [1, 3, 5].map((k) => parseInt(style.getPropertyValue(name).trim().slice(k, k + 2), 16) / 255);
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    return { sky: [color("--sky-high"), color("--sky-low")], line: dark ? [0.42, 0.48, 0.55] : [0.62, 0.67, 0.73], floor: dark ? [0.2, 0.235, 0.28] : [0.955, 0.963, 0.975], shadow: dark ? 0.55 : 0.3 };
-  }
-
   redraw() {
     if (this.asked || this.still) return;
     this.asked = true;
@@ -102,7 +95,7 @@ class App {
 
   picture(width, height, ratio) {
     this.scene.time = this.clock.time;
-    this.scene.draw(width, height, ratio, this.orbit, this.palette());
+    this.scene.draw(width, height, ratio, this.orbit, palette());
   }
 
   // ---------------------------------------------------------------- what the user does

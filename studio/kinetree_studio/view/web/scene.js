@@ -39,6 +39,14 @@ function revolved(profile, sides = 20) {
   return [new Float32Array(vertices), new Uint32Array(faces)];
 }
 
+// Colors of sky, ground and shadow, by the style of the page.
+function palette() {
+  const style = getComputedStyle(document.body);
+  const color = (name) => [1, 3, 5].map((k) => parseInt(style.getPropertyValue(name).trim().slice(k, k + 2), 16) / 255);
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return { sky: [color("--sky-high"), color("--sky-low")], line: dark ? [0.42, 0.48, 0.55] : [0.62, 0.67, 0.73], floor: dark ? [0.2, 0.235, 0.28] : [0.955, 0.963, 0.975], shadow: dark ? 0.55 : 0.3 };
+}
+
 class ShownRobot {
   constructor(renderer, data) {
     Object.assign(this, data);
@@ -62,6 +70,8 @@ class ShownRobot {
     for (let b = 0; b < this.count; b++) mixedPose(poseAt(here, b), poseAt(next, b), share, poseAt(this.now, b));
   }
 
+  // Where the parts of a body are drawn.
+  matrix(body) { return poseMatrix(this.pose(body)); }
   pose(body) { return body < 0 ? new Float32Array([0, 0, 0, 1, 0, 0, 0]) : poseAt(this.now, body); }
   known(body) { return body < 0 || Number.isFinite(poseAt(this.now, body).reduce((a, b) => a + b)); }
   point(at) { return placed(this.pose(at.body), at.point); }
@@ -82,7 +92,7 @@ class Scene {
     this.show = show;
     this.renderer = new Renderer(canvas);
     this.canvas = canvas;
-    this.robots = show.robots.map((data) => new ShownRobot(this.renderer, data));
+    this.robots = show.robots.map((data) => this.shown(data));
     this.main = this.robots[0];
     this.shapes = {
       ball: this.renderer.mesh(...ball()),
@@ -93,6 +103,8 @@ class Scene {
     this.time = show.begin;
     this.held = null;
   }
+
+  shown(data) { return new ShownRobot(this.renderer, data); }
 
   // The pose of the first robot that is shown instead of the motion; null goes back to the motion.
   hold(poses) { this.held = poses === null ? null : Float32Array.from(poses, (x) => (x === null ? NaN : x)); }
@@ -116,7 +128,7 @@ class Scene {
       if (!robot.known(part.body)) return;
       const thin = shown.inertia && part.role === "link" ? 0.35 : 1;
       const color = robot.ghost ? GHOST : [...part.color.slice(0, 3), part.color[3] * thin];
-      list.push({ mesh: robot.meshes[k], matrix: poseMatrix(robot.pose(part.body)), color, flat: part.flat, closed: part.closed });
+      list.push({ mesh: robot.meshes[k], matrix: robot.matrix(part.body), color, flat: part.flat, closed: part.closed });
     });
     for (const { from, to, color } of robot.ghost && !shown.ghost ? [] : robot.connectors) {
       if (!robot.known(from.body) || !robot.known(to.body)) continue;
