@@ -266,7 +266,7 @@ class Steps:
             q, v, z = formula(tree, rate, t, *equation.parts(state), h)
             if choice is None:
                 return [*q, *v, *z]
-            q, v, left = choice.closed(tree, q, v, ROUNDS + ahead)
+            q, v, left = choice.closed(equation.with_numbers(p).tree, q, v, ROUNDS + ahead)  # its numbers may vary
             return [*q, *v, *z, where(left > UNCLOSED * UNCLOSED, 0.0, least)]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
