@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 import kinetree as kt
+from kinetree_studio.view.capture import Camera
 from kinetree_studio.view.viewer import Viewer
 
 IMAGES = Path(__file__).parent / "images"
@@ -25,6 +27,17 @@ def page(viewer: Viewer, time: float, name: str, size: tuple[int, int]) -> None:
     keep(viewer.screenshot(size=size, panel=True), name)
 
 
+def computing_page() -> None:
+    """Draw a page that computes, with forces in its joints and the path of the coupler."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = kt.page("four-bar").save(Path(folder) / "page.html")
+        camera = Camera(file.resolve().as_uri())
+        shown = "a.show.shown.forces = true; a.trailOf.value = 'coupler'; a.seek(0.57 * a.turn.period); a.refresh()"
+        camera.browser.evaluate(f"(a => {{ {shown}; }})(kinetree.app)")
+        keep(camera.page((1360, 850)), "computing-page.webp")
+        camera.close()
+
+
 def main() -> None:
     """Draw them all."""
     result = kt.gallery.study("quadruped").run(["computed-torque"], quick=True)
@@ -35,6 +48,7 @@ def main() -> None:
     with kt.view("stewart-platform", port=0, show=["axes", "com"]) as viewer:
         viewer.seek(0.6)
         keep(viewer.screenshot(size=(640, 420)), "viewer-marks.webp")
+    computing_page()
     robot = kt.gallery.load("kuka-kr5")
     t = np.linspace(0.0, 2.0, 121)
     q = 0.9 * np.sin(np.outer(t, [1.0, 1.4, 1.1, 2.0, 1.7, 1.3])) + [0.0, 0.6, 0.3, 0.0, 0.0, 0.0]

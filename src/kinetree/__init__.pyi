@@ -1,4 +1,5 @@
 from kinetree_programs.redysim.system import Redysim as Redysim
+from kinetree_studio.page.computing_page import page as page
 
 from . import contact as contact
 from . import control as control

@@ -66,6 +66,10 @@ COMMANDS = (
         "Show a robot in the browser: play its motion, drag its joints, look at forces and energy.",
     ),
     Command(
+        LOOK, "page", ".cli.page:page",
+        "Write a page in which a robot can be changed, moved and simulated, without Python.",
+    ),
+    Command(
         COMPUTE, "inverse", ".cli.dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
     ),
     Command(

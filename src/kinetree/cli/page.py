@@ -1,0 +1,83 @@
+"""``kinetree page``: write a page that computes, without Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from .shared import (
+    FloatingBase,
+    Loops,
+    MissingMeshes,
+    RobotName,
+    Units,
+    Values,
+    make_console,
+    mention_loop_file,
+    read_symbols,
+)
+
+
+def page(
+    robot_name: RobotName,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The page (.html).", show_default="the robot's name")
+    ] = None,
+    slider: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What can be changed: gravity, masses, lengths, damping, or a body, for its mass and length.",
+            show_default="all of these",
+        ),
+    ] = None,
+    turn: Annotated[
+        str | None,
+        typer.Option(help="Joint that turns at first.", show_default="the motor of a mechanism with one freedom"),
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="Its speed, in rad/s or m/s.", show_default="a turn a second")
+    ] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Seconds of a step of the simulation.", show_default="chosen by the page")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.", show_default="the robot's name")] = None,
+    meshes: Annotated[bool, typer.Option(help="Draw the file's shapes, or joints and inertia.")] = True,
+    floating_base: FloatingBase = False,
+    missing_meshes: MissingMeshes = "refuse",
+    values: Values = None,
+    loops: Loops = None,
+    units: Units = None,
+) -> None:
+    """Write a page in which a robot can be changed, moved and simulated, without Python.
+
+    The page is one file that opens from a disk or a course page: sliders for masses, lengths, gravity and damping,
+    bodies that can be dragged with loops closed, torques and forces in the joints, curves of one turn of a motor, and a
+    simulation. Requires `pip install 'kinetree[view]'`.
+
+    For example:
+
+        kinetree page four-bar -o four-bar.html
+        kinetree page arm.urdf -o arm.html --slider masses --slider gravity
+        kinetree page wiper -o wiper.html --speed 4.7
+    """
+    from .. import page as make
+
+    loading: dict[str, Any] = {"floating_base": True} if floating_base else {}
+    if missing_meshes != "refuse":
+        loading["missing_meshes"] = missing_meshes
+    if values:
+        loading["values"] = read_symbols(values)
+    if loops is not None:
+        loading["loops"] = loops
+    else:
+        mention_loop_file(robot_name)
+    given: dict[str, Any] = {"sliders": slider, "speed": speed, "step": step}
+    made = make(
+        robot_name, turn=turn, title=title, meshes=meshes, units=units, load_options=loading or None,
+        **{name: value for name, value in given.items() if value is not None},
+    )  # fmt: skip
+    path = made.save(output if output is not None else Path(f"{made.robot.name}.html"))
+    make_console().print(f"wrote {escape(str(path))}, {made.sizes['page'] / 1000:.0f} kB", soft_wrap=True)

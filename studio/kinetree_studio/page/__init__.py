@@ -1,0 +1,1 @@
+"""Pages that compute: a robot and its dynamics in one file, which needs neither Python nor a network."""

@@ -1,0 +1,308 @@
+"""Make a page that computes: what ``kt.page`` and ``kinetree page`` call."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algorithms import loop_constraints
+from kinetree.errors import Message, NoValueError, OptionError, Setting, UnsupportedError
+from kinetree.evaluation.law_kernels import unrolls
+from kinetree.io.atomic_files import beside
+from kinetree.io.units import ShownUnits
+from kinetree.model.describe import counted
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import real_number
+
+from ..view import capture
+from ..view.displayed_robot import make_figure
+from ..view.framing import framing
+from ..view.page import packed
+from ..view.page_data import show_data
+from ..view.show import gallery_motion, robot_of
+from .chosen_numbers import GROUPS, ChosenNumbers
+from .drives import simple_motors
+from .kernels import Kernels
+
+SHARED_SCRIPTS = (
+    "linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "units.js", "panel.js", "curves.js"
+)  # fmt: skip
+"""Scripts of the viewer that these pages use, too."""
+
+SCRIPTS = ("engine.js", "mechanism.js", "grip.js", "controls.js", "live.js")
+
+FULL_TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True)
+class ComputingPage:
+    """A page that computes, in one file.
+
+    Attributes
+    ----------
+    html : str
+        The page. It needs neither Python nor a network.
+    sizes : dict from str to int
+        Bytes of its parts: ``"code"`` (WebAssembly), ``"packed"`` (code and shapes, compressed), ``"page"``.
+    """
+
+    robot: Robot
+    html: str
+    sizes: dict[str, int]
+    facts: dict[str, Any] = field(repr=False)
+    """What the scripts know of the mechanism, with the code."""
+    kernels: Kernels
+    numbers: ChosenNumbers
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page, completely or not at all."""
+        target = capture.check_path(path, capture.PAGES, "pages")
+        with beside(target) as written:
+            written.write_text(self.html, encoding="utf-8", newline="\n")
+        return target
+
+    def _repr_html_(self) -> str:
+        inside = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:640px;border:1px solid #ccc"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<page of {self.robot.name!r} that computes: {self.sizes['page'] / 1000:.0f} kB>"
+
+
+def page(
+    robot: Robot | str | os.PathLike[str], path: str | os.PathLike[str] | None = None, *, q: ArrayLike | None = None,
+    sliders: Sequence[str] = GROUPS, step: float | None = None, turn: str | None = None, speed: float = FULL_TURN,
+    units: str | Sequence[str] | None = None, view: Sequence[float] | None = None, title: str | None = None,
+    geometry: str | os.PathLike[str] | None = None, meshes: bool = True, load_options: dict[str, Any] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> ComputingPage:  # fmt: skip
+    """Make a page in which a robot can be changed, moved and simulated, without Python.
+
+    The page is one file with the robot and its dynamics as WebAssembly, made by the same engine from the same texts as
+    the robot's own methods: it opens from a disk or a course page, and needs no network.
+
+    Parameters
+    ----------
+    robot : Robot, str or path
+        A robot, the name of a system in the gallery, or a robot file.
+    path : path, optional
+        ``.html`` file, which is written completely or not at all.
+    q : array_like, optional
+        Configuration to begin with; by default where the gallery's motion begins, or an assembled one.
+    sliders : sequence of str
+        Numbers that can be changed: ``"gravity"``, ``"masses"``, ``"lengths"``, ``"damping"``, or the names of bodies,
+        for their mass and length.  A length stretches the whole body.
+    step : float, optional
+        Seconds of a step of the simulation (fourth-order Runge-Kutta).  By default the page takes the longest one from
+        0.1 to 5 ms with which energy is balanced to a millionth.
+    turn : str, optional
+        Joint that turns at first, with curves of one turn; by default the only motor of a mechanism. ``""`` for none.
+    speed : float
+        Its speed in rad/s or m/s: a turn per second by default.
+    units : str or sequence of str, optional
+        Units other than ``"deg mm rpm"``; the page has a switch for them.
+    view : three floats, optional
+        Direction from the robot to the camera.
+    title : str, optional
+        Heading; by default the robot's name.
+    geometry, meshes, load_options, package_dirs
+        As for :func:`kinetree.view`.
+
+    Returns
+    -------
+    ComputingPage
+        With ``html``, ``sizes`` and ``save(path)``; notebooks show it.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> made = kt.page("four-bar")
+    >>> made.sizes["page"] < 900_000
+    True
+    """
+    shown, file, name = robot_of(robot, load_options or {})
+    _refuse(shown)
+    track = gallery_motion(name or shown.model.motion_of, shown) if name or shown.model.motion_of else None
+    looks: dict[str, Any] = {"file": (geometry or file) if meshes else None, "package_dirs": package_dirs}
+    main = make_figure(shown, None, q=track.q[0] if q is None and track is not None else q, **looks)
+    start = np.array(main.track.q[0])
+    if shown.loops is not None:
+        start = shown.close(start, limits=False)
+    frame = framing([main if track is None or shown.is_floating else replace(main, track=track)], view)
+    numbers = ChosenNumbers(shown.model, sliders)
+    kernels = Kernels(shown, numbers.read(), start)
+    facts = _facts(kernels, numbers, start) | {
+        "size": main.scene.size,
+        "step": None if step is None else real_number(step, "step", positive=True, unit="seconds"),
+        "turn": _turning(kernels, turn),
+        "speed": real_number(speed, "speed", positive=True, unit="rad/s or m/s"),
+        "everyday": units is None,
+    }
+    data = show_data(
+        [main], frame.sight, frame.ground, None, {n: on for n, on in frame.shown.items() if n not in NOT_SHOWN}, [],
+        live=False, playing=False, units=ShownUnits.read(units),
+    ) | {"title": title or shown.name, "compute": facts}  # fmt: skip
+    inside = packed(data)
+    text = _page(title or shown.name, inside)
+    sizes = {"code": len(facts["code"]), "packed": len(inside), "page": len(text.encode())}
+    done = ComputingPage(shown, text, sizes, facts, kernels, numbers)
+    if path is not None:
+        done.save(path)
+    return done
+
+
+NOT_SHOWN = ("follow", "ghost")
+
+
+def _refuse(robot: Robot) -> None:
+    """Refuse robots that no page can compute."""
+    if robot.model.symbols:
+        raise NoValueError(robot.model.symbols)
+    if not unrolls(robot):
+        raise UnsupportedError(
+            f"{robot.name!r} has {counted(len(robot.model.bodies), 'body', 'bodies')}: a page that computes is for "
+            "robots of at most 110; kinetree.view shows a motion of it"
+        )
+    if not robot.mass > 0.0:
+        raise UnsupportedError(f"{robot.name!r} has no mass, so a page has nothing to compute; kinetree.view shows it")
+
+
+def _turning(kernels: Kernels, wanted: str | None) -> str:
+    """Return the joint that turns at first."""
+    if wanted:
+        joint = kernels.model.joint(wanted)
+        if joint.nv != 1 or joint.v_slice.start not in kernels.independent:
+            raise OptionError(
+                Message(
+                    Setting("turn"),
+                    f" must be a joint of one freedom that determines others, not {wanted!r}: "
+                    + ", ".join(kernels.model.joints[i].name for i in kernels.turnable),
+                )
+            )
+        return wanted
+    alone = wanted is None and kernels.robot.loops is not None and len(kernels.independent) == 1
+    return kernels.model.joints[kernels.turnable[0]].name if alone and kernels.turnable else ""
+
+
+def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]:
+    """Describe the mechanism for the scripts of the page."""
+    model, robot = kernels.model, kernels.robot
+    made = kernels.module()
+    axis_of, count = [], 0
+    for link in model.links:
+        axis_of.append(count)
+        count += link.kind.nv
+    path = [
+        [
+            [link.v_slice.start + k, axis_of[i] + k, link.ratio if link.follows else 1.0]
+            for i in model.support(body)
+            for link in [model.links[i]]
+            for k in range(link.kind.nv)
+        ]
+        for body in range(len(model.bodies))
+    ]
+    motors = simple_motors(model)
+    simple = [j for j in model.joints if not j.mimic and j.nq == j.nv == 1]
+    known = robot.coordinates_at(q) if robot.loops is not None else None
+    rolling = set(model.velocity_constraints) if known else set()
+    rows = [i for i in known.rows if i not in rolling] if known else []
+    order = {s.name: k for k, s in enumerate(numbers.sliders)}
+    return {
+        "nq": model.nq, "nv": model.nv, "nz": kernels.equation.system.nz, "q": q,
+        "code": np.frombuffer(made.code, dtype=np.uint8), "functions": made.description["functions"], "path": path,
+        "slides": [unit == "m" for unit in model.v_units],
+        "motors": [bool(x) for x in kernels.has_motor],
+        "joints": [
+            {
+                "name": j.name, "label": j.name, "q": j.q_slice.start, "v": j.v_slice.start, "simple": True,
+                "body": model.joint_index[j.name], "slides": j.kind.v_units[0] == "m", "unit": j.kind.q_units[0],
+                "lower": _finite(j.lower[0]), "upper": _finite(j.upper[0]),
+                "motor": j in motors, "independent": j.v_slice.start in kernels.independent,
+            }
+            for j in simple
+        ],
+        "names": list(robot.v_names), "forceUnits": list(robot.tau_units), "rateUnits": list(robot.v_units),
+        "driven": kernels.driven, "independent": list(kernels.independent),
+        "constraints": model.n_constraints, "rows": rows,
+        "pattern": [list(place) for place in loop_constraints.pattern(model)] if model.is_constrained else [],
+        "weights": _weights(robot),
+        "pins": [j.name for j in model.joints] + [loop.name for loop in model.loops],
+        "pinKinds": [_carries(j.kind) for j in model.joints] + [True for _ in model.loops],
+        "loops": [{"body": loop.successor, "point": list(map(float, loop.seat.position))} for loop in model.loops],
+        "sliders": [
+            {"name": s.name, "group": s.group, "label": s.label, "unit": s.unit, "value": s.value, "low": s.low,
+             "high": s.high, "bodies": list(s.bodies)}
+            for s in numbers.sliders
+        ],
+        "numbers": [[n.factor, [[order[name], power] for name, power in n.powers.items()]] for n in numbers.listed()],
+        "drives": [model.joint_index[j.name] for j in motors],
+        "strength": _strength(robot),
+        "works": list(kernels.equation.system.books),
+        "rolling": bool(rolling),
+    }  # fmt: skip
+
+
+def _finite(x: float) -> float:
+    return float(np.clip(x, -1e9, 1e9))
+
+
+def _carries(kind: Any) -> bool:
+    """Return whether a joint transmits a force worth naming: a free one does not."""
+    return bool(kind.nv < 6)
+
+
+def _weights(robot: Robot) -> list[float]:
+    """Return factors that turn every gap into a length."""
+    if robot.loops is None:
+        return []
+    size = loop_constraints.usual_size(robot.model)
+    return [size if unit == "rad" else 1.0 for unit in robot.model.constraint_units]
+
+
+def _strength(robot: Robot) -> float:
+    """Return a torque that is typical of what holds the robot, for the range of sliders."""
+    arms = loop_constraints.arms(robot.model)
+    g = float(np.linalg.norm(robot.model.gravity)) or 9.81
+    return robot.mass * g * max(arms, default=1.0)
+
+
+def _page(title: str, data: str) -> str:
+    """Return the HTML page; scripts that are not this one do not run in it."""
+    text, script, style = _template()
+    allowed = "; ".join([
+        "default-src 'none'", "img-src data: blob:", f"style-src {_hash(style)}",
+        f"script-src {_hash(script)} 'wasm-unsafe-eval'", "base-uri 'none'", "form-action 'none'",
+    ])  # fmt: skip
+    text = text.replace("{{policy}}", html.escape(allowed, quote=True)).replace("{{title}}", html.escape(title))
+    return text.replace("{{data}}", data)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _template() -> tuple[str, str, str]:
+    """Return the page without its data, its script, and its style."""
+    own, shared = files(__package__) / "web", files("kinetree_studio.view") / "web"
+
+    def read(folder: Any, names: Sequence[str]) -> str:
+        return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+    script = f'\n"use strict";\n{read(shared, SHARED_SCRIPTS)}\n{read(own, SCRIPTS)}\n'
+    style = f"\n{read(shared, ['page.css'])}\n{read(own, ['live.css'])}\n"
+    text = (own / "page.html").read_text(encoding="utf-8")
+    return text.replace("{{style}}", style).replace("{{script}}", script), script, style

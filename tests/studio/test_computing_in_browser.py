@@ -1,0 +1,181 @@
+"""Pages that compute, in a real Chromium without a window: opened from a disk, dragged, turned, let go, changed."""
+
+import time as clock
+
+import pytest
+
+import kinetree as kt
+from kinetree.errors import OptionError
+from kinetree_studio.view.browser import Browser, find_browser
+
+try:
+    BROWSER = find_browser()
+except OptionError as problem:
+    BROWSER, REASON = None, str(problem)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
+    pytest.mark.xdist_group("browser"),
+]
+
+WATCH = """
+window.problems = [];
+for (const name of ["error", "warn"]) console[name] = (...x) => problems.push(x.join(" "));
+addEventListener("error", (e) => problems.push(e.message));
+addEventListener("unhandledrejection", (e) => problems.push(String(e.reason)));
+document.addEventListener("securitypolicyviolation", (e) => problems.push(`${e.violatedDirective}: ${e.blockedURI}`));
+"""
+
+OVER_A_BODY = """(() => {
+  const a = kinetree.app, box = a.scene.canvas.getBoundingClientRect();
+  for (let y = 30; y < box.height - 30; y += 5) for (let x = 30; x < box.width - 30; x += 5) {
+    const found = a.grip.under({ clientX: box.left + x, clientY: box.top + y });
+    if (found && found.body === BODY) return [box.left + x, box.top + y];
+  }
+  return null;
+})()"""
+
+
+class Page:
+    """A page in the browser."""
+
+    def __init__(self, browser, path):
+        self.browser = browser
+        browser.call("Page.enable")
+        watching = browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)["identifier"]
+        browser.call("Page.navigate", url=path.resolve().as_uri())
+        self.wait("window.kinetree && (kinetree.problem || (kinetree.app && kinetree.app.drawn))")
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=watching)
+        assert self("kinetree.problem") == ""
+
+    def __call__(self, script):
+        return self.browser.evaluate(script)
+
+    def wait(self, condition, seconds=60.0):
+        until = clock.monotonic() + seconds
+        while clock.monotonic() < until:
+            if self(condition):
+                return
+            clock.sleep(0.03)
+        raise AssertionError(f"{condition}: not within {seconds} s; {self('window.problems')}")
+
+    def mouse(self, kind, x, y, held=True):
+        given = {"x": x, "y": y, "button": "left", "buttons": int(held), "clickCount": 1}
+        self.browser.call("Input.dispatchMouseEvent", type=kind, **given)
+
+    def drag(self, body, dx, dy, steps=6):
+        """Take hold of a body and pull it, still holding."""
+        found = self(OVER_A_BODY.replace("BODY", str(body)))
+        assert found is not None
+        x, y = found
+        self.mouse("mousePressed", x, y)
+        for k in range(1, steps + 1):
+            self.mouse("mouseMoved", x + dx * k / steps, y + dy * k / steps)
+            self("new Promise((done) => setTimeout(done, 40))")
+        return x + dx, y + dy
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    blank = tmp_path_factory.mktemp("page") / "blank.html"
+    blank.write_text("<!doctype html>")
+    made = Browser(blank.as_uri(), (1280, 800))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    def made(robot, **options):
+        kt.page(robot, tmp_path / "page.html", **options)
+        return Page(browser, tmp_path / "page.html")
+
+    return made
+
+
+def test_a_four_bar_turns_is_dragged_let_go_and_changed(opened):
+    page = opened("four-bar")
+    text = page("document.body.innerText")
+    for word in (
+        "four-bar",
+        "Masses",
+        "Lengths",
+        "Gravity",
+        "torque of crank_joint",
+        "Forces in the joints",
+        "Curves",
+        "Let go",
+    ):
+        assert word in text, word
+    # it opens on one turn of its motor, with the torque that Python computes
+    torque = page("kinetree.app.turned.map((m) => m.tau[0])")
+    states = page("kinetree.app.turn.states.map((s) => [[...s.q], [...s.v]])")
+    robot = kt.load("four-bar")
+    q, v = states[50]
+    v = robot.velocities(q, [v[0]])
+    assert abs(torque[50] - robot.inverse_dynamics(q, v, robot.accelerations(q, v, [0.0]))[0]) < 1e-9
+
+    # a body is dragged, the loop stays closed, and the numbers are those of the pose
+    before = page("[...kinetree.app.q]")
+    end = page.drag(1, 40, 25)
+    page.wait("kinetree.app.mode === 'pose'")
+    assert page("kinetree.app.mechanism.constraints(kinetree.app.q).worst") < 1e-10
+    now = page("[...kinetree.app.q]")
+    assert max(abs(a - b) for a, b in zip(before, now, strict=True)) > 0.01
+    page.mouse("mouseReleased", *end, held=False)
+    held = robot.inverse_dynamics(now, [0] * 3, [0] * 3)[0]
+    assert abs(page("kinetree.app.told.tau[0]") - held) < 1e-9
+
+    # a slider of a joint stops where the loop ends, and says so
+    page("window.slide = (row, value) => { row.range.value = value; row.range.oninput(); }; 0")
+    page("slide(kinetree.app.design.joints.get(kinetree.app.facts.joints[1]), 3.1)")
+    said = page("document.getElementById('notice').textContent")
+    assert said.startswith("rocker_joint ends at 9")
+    assert said.endswith(" deg")
+    page("kinetree.app.units.select.value = 0; kinetree.app.units.select.onchange()")
+    assert "rad" in page("document.getElementById('design').innerText")
+
+    # twice the gravity is twice the potential energy
+    page("kinetree.app.restart()")
+    before = page("kinetree.app.told.potential")
+    page("slide(kinetree.app.design.sliders[0], 2 * kinetree.app.design.sliders[0].first)")
+    assert abs(page("kinetree.app.told.potential") - 2 * before) < 1e-9
+
+    # let go, it moves, and energy is balanced; pause, reset
+    page("[...document.querySelectorAll('.modes button')].find((b) => b.textContent === 'Let go').click()")
+    page.wait("kinetree.app.time > 0.3")
+    page("kinetree.app.play(false)")
+    most = page("Math.max(...kinetree.app.samples.map((s) => s.told.kinetic))")
+    assert abs(page("kinetree.app.balance()")) < 1e-5 * most
+    assert page("kinetree.app.table().split('\\n').length") == page("kinetree.app.samples.length") + 1
+    page("[...document.querySelectorAll('#bar button')].find((b) => b.textContent === 'Reset').click()")
+    assert page("kinetree.app.time") == 0
+    assert page("kinetree.app.mode") == "run"
+    assert page("problems") == []
+
+
+def test_limits_and_platforms_in_the_page(opened):
+    page = opened("stewart-platform", sliders=["masses"])
+    end = page.drag(page("kinetree.app.facts.path.length - 1"), 30, -20)
+    assert page("kinetree.app.mechanism.constraints(kinetree.app.q).worst") < 1e-10
+    page.mouse("mouseReleased", *end, held=False)
+    assert page("kinetree.app.told.quality") > 1
+    assert page("problems") == []
+
+
+def test_names_are_text_and_it_works_on_a_phone(opened, browser):
+    name = "<img src=x onerror=alert(1)>"
+    b = kt.Builder(name)
+    b.body(name, "base", kt.Revolute("y"), mass=1, com=(0, 0, -0.5), inertia=(0.02,) * 3)
+    page = opened(b.build())
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    try:
+        page("new Promise((done) => setTimeout(done, 100))")
+        assert page("document.querySelectorAll('img').length") == 0
+        assert page("document.querySelector('h1').textContent") == name
+        assert page("document.documentElement.scrollWidth") <= 390
+        assert page("kinetree.app.scene.canvas.clientHeight") > 200
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+    assert page("problems") == []
