@@ -6,6 +6,8 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 TESTS  := $(VENV)/.installed-for-tests
 
+unexport PYTHONDONTWRITEBYTECODE  # where it is set, each of some hundred processes would compile kinetree anew
+
 .PHONY: demo test test-slow test-all measure-tests fuzz arm64 lint types docs wheel pictures film bench clean
 
 $(STAMP): pyproject.toml

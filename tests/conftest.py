@@ -1,7 +1,9 @@
 """Settings for all tests."""
 
 import faulthandler
+import gc
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +18,10 @@ import pytest
 from hypothesis import settings
 
 import kinetree as kt
+
+# Where Python may not keep byte code, each process compiles kinetree and all tests anew: more than half of its start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("kinetree", deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("kinetree")
@@ -38,6 +44,12 @@ def pytest_collection_modifyitems(items):
     for item, name in group.items():
         if name in slow:
             item.add_marker("slow")
+
+
+def pytest_collection_finish():
+    """Spare the collector of garbage what lives as long as the process: libraries and ten thousand tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

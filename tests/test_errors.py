@@ -50,6 +50,19 @@ def test_few_of_many_names_are_compared_letter_by_letter(monkeypatch):
     assert max(len(a) for a in compared) <= 100
 
 
+def test_names_are_compared_only_for_those_who_read_the_message(monkeypatch):
+    with monkeypatch.context() as forbidding:
+        forbidding.setattr(difflib, "SequenceMatcher", None)
+        assert not hasattr(kt, "__wrapped__")
+        assert not hasattr(kt, "simulat")
+        with pytest.raises(AttributeError) as caught:
+            _ = kt.simulat
+    told = "module 'kinetree' has no attribute 'simulat'; did you mean simulate or Simulator?"
+    assert str(caught.value) == told
+    assert repr(caught.value) == f'AttributeError("{told}")'
+    assert pickle.loads(pickle.dumps(caught.value)).args == (told,)
+
+
 def counting(matcher, compared):
     def made(junk, a, b, **options):
         compared.append(a)

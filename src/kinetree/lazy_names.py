@@ -62,21 +62,40 @@ class LazyNames:
 
             value = as_public(_imported(*self.homes[name], self.package), self.package)
         else:
-            raise self._unknown(name)
+            raise AttributeError(_TextOnDemand(lambda: self._unknown(name)))
         setattr(sys.modules[self.package], name, value)
         return value
 
-    def _unknown(self, name: str) -> AttributeError:
+    def _unknown(self, name: str) -> str:
         from .errors import no_such_name
 
         meant = self.otherwise(name) if self.otherwise is not None else None
         if meant:
-            return AttributeError(f"module {self.package!r} has no attribute {name!r}; {meant}")
-        return no_such_name(self.package, name, self.all)
+            return f"module {self.package!r} has no attribute {name!r}; {meant}"
+        return str(no_such_name(self.package, name, self.all))
 
     def dir(self) -> list[str]:
         """List the names meant for users, without modules that happen to be imported."""
         return sorted({*self.all, *(name for name in vars(sys.modules[self.package]) if name.startswith("__"))})
+
+
+class _TextOnDemand:
+    """What an error says, written when it is read; copies of it, in other processes too, are plain text.
+
+    ``hasattr``, debuggers and test frameworks ask for many names that no module has, and read no answer.
+    """
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 def _imported(module: str, name: str, package: str) -> object:
