@@ -278,6 +278,25 @@ def test_records_and_pictures_in_other_units_and_over_a_joint(tmp_path, pendulum
     assert "no coordinate named" in invoke(*given, "--plot", tmp_path / "p.svg", "--over", "none", code=1).stderr
 
 
+def test_a_picture_of_the_energy_alone(tmp_path, pendulum):
+    from kinetree.cli.simulate import DRAWN
+    from kinetree.simulation.records.plot import PANELS
+
+    assert DRAWN == PANELS
+    given = ("simulate", pendulum, "--q0", 0.3, "--time", 0.05, "--samples", 3)
+    invoke(*given, "--plot", tmp_path / "e.svg", "--draw", "energy")
+    drawn = (tmp_path / "e.svg").read_text()
+    assert "energy [J]" in drawn
+    assert "rad/s" not in drawn
+    invoke(*given, "--plot", tmp_path / "two.svg", "--draw", "velocities, energy")
+    drawn = (tmp_path / "two.svg").read_text()
+    assert "energy [J]" in drawn
+    assert "rad/s" in drawn
+    wrong = invoke(*given, "--plot", tmp_path / "w.svg", "--draw", "enrgy", code=1).stderr
+    assert "no part of a plot named 'enrgy'; did you mean 'energy'?" in wrong
+    assert "--draw needs --plot" in invoke(*given, "--draw", "energy", code=1).stderr
+
+
 def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
     assert "--plot" in invoke("simulate", pendulum, "--time", 0.01, "--plot", tmp_path / "p.xyz", code=1).stderr
     assert "--separate needs --plot" in invoke("simulate", pendulum, "--separate", code=1).stderr

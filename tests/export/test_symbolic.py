@@ -17,3 +17,12 @@ def test_the_equations_of_a_pendulum():
     assert sp.simplify(equations.gravity[0] - 10 * sp.cos(angle)) == 0  # 2 * 10 * 1/2
     assert np.isclose(robot.gravity_force([0.3])[0], float(equations.gravity[0].subs(angle, 0.3)))
     assert "cos" in equations.latex()
+
+
+def test_a_robot_with_symbols_has_its_equations():
+    m, g = sp.symbols("m g", positive=True)
+    robot = kt.Builder("p").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    named = kt.symbolic.with_parameters(robot, bodies={"bob": {"mass": m}}, gravity=(0, 0, -g))
+    assert named.equations(simplify=False).latex() == kt.symbolic.equations(named, simplify=False).latex()
+    (gravity,) = named.equations().gravity
+    assert sp.simplify(gravity - m * g * sp.sin(named.equations().q[0])) == 0

@@ -380,3 +380,32 @@ def test_symbols_need_rules():
     parametric = symbolic.with_parameters(robot, joints={robot.joint_names[1]: {"position": (0.1, 0, 0)}})
     with pytest.raises(kt.OptionError, match="symbols among dimensions need method='rules'"):
         robot.base_parameters("qr", symbols=parametric)
+
+
+@pytest.mark.parametrize("method", ["rules", "null_space", "qr"])
+def test_links_alone_without_the_rotors_of_their_motors(method):
+    """The count is the rank of the regressor without the columns of rotors, and the torques are the same."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {
+            "alpha": alpha,
+            "a": a,
+            "d": 0.1,
+            "theta": 0.0,
+            "mass": 1.0,
+            "com": (0.1, 0.05, 0.02),
+            "inertia": (0.1, 0.2, 0.15),
+        }
+        for alpha, a in ((0.0, 0.0), (1.1, 0.3), (0.7, 0.4))
+    ]
+    robot = kt.from_dh(rows, "modified")
+    alone, driven = robot.base_parameters(method, rotors=False), robot.base_parameters(method)
+    q, v, a = rng.uniform(-2.0, 2.0, (3, 60, 3))
+    table = robot.regressor(q, v, a).reshape(180, -1)
+    links = [k for k, name in enumerate(robot.parameters().names) if name.startswith("link") and "rotor" not in name]
+    assert len(alone) == np.linalg.matrix_rank(table[:, links], tol=1e-9 * np.abs(table).max()) == 15
+    assert not any("rotor" in name for name in alone.names)
+    assert any("rotor" in name for name in driven.names)
+    assert len(driven) > len(alone)
+    tau = robot.inverse_dynamics(q, v, a).ravel()
+    np.testing.assert_allclose(table[:, list(alone.columns)] @ alone.values, tau, rtol=1e-9, atol=1e-9)

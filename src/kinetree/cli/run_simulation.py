@@ -247,7 +247,7 @@ def _write(record: Record, given: SimpleNamespace, desired: Any) -> Iterator[Pat
         _save(record, given.output, given.units)
         yield given.output
     if given.plot is not None:
-        draw(record, given.plot, desired, given.separate, given.units, given.over)
+        draw(record, given.plot, desired, given.separate, given.units, given.over, given.draw)
         yield given.plot
 
 
@@ -259,10 +259,14 @@ def _save(record: Record, output: Path, units: str | None) -> None:
     record.save(output, units if named else None)
 
 
-def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | None, over: str | None = None) -> None:
+def draw(
+    record: Record, plot: Path, desired: Any, separate: bool, units: str | None, over: str | None = None,
+    what: str | None = None,
+) -> None:  # fmt: skip
     """Draw a picture of a record, completely or not at all; with errors if there is a desired motion."""
     try:
-        record.plot(path=plot, desired=desired, separate=separate, units=units, over=over)
+        parts = tuple(filter(None, (part.strip() for part in (what or "").split(","))))
+        record.plot(parts, path=plot, desired=desired, separate=separate, units=units, over=over)
     except OptionError as problem:  # about the file extension
         raise OptionError(f"--plot {plot}: {problem}") from None
 

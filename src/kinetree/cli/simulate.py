@@ -24,6 +24,9 @@ def _of_library(*names: str) -> list[OptionRow]:
     return rows
 
 
+DRAWN = ("motion", "errors", "velocities", "torques", "energy", "reactions")
+"""Parts of a picture; the same that ``Record.plot`` draws, which completing an option should not import."""
+
 ROWS: Rows = {
     "Robot": [
         OptionRow(one.name, one.annotation, default=... if one.default is one.empty else one.default)
@@ -112,6 +115,10 @@ ROWS: Rows = {
         OptionRow("output", Path, "Record to write: .npz, .csv or .parquet.", flags=("--output", "-o")),
         OptionRow("plot", Path, "Picture to draw: .png, .svg or .pdf."),
         OptionRow("separate", Separate, default=False, needs="plot"),
+        OptionRow(
+            "draw", str, "What the picture shows: " + ", ".join(DRAWN) + "; several separated by commas.", "all",
+            needs="plot", words=DRAWN,
+        ),
         OptionRow("over", Over, needs="plot"),
         OptionRow("units", Units),
         OptionRow("as_json", Json, default=False),

@@ -99,7 +99,9 @@ def lqr(
     positions, velocities : float or array_like
         Weights of deviations: one number, one per (independent) freedom, or a symmetric matrix: the blocks of Q.
     efforts : float or array_like
-        Weights of motor forces: one number, one per motor's freedom, or a symmetric matrix: R.
+        Weights of motor forces: one number, one per motor's freedom, or a symmetric matrix: R.  One number for joints
+        of very different inertia makes the light ones so fast that simulations need ``integrator="radau"``; a multiple
+        of ``W @ W``, with ``W`` the inverse mass matrix, makes all joints equally fast.
     forces : force elements
         Forces that act on the robot.
 

@@ -87,7 +87,7 @@ def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
 @one_blas_thread()
 def base_parameters(
     model: Model, method: str, *, friction: bool = False, assembled: Assembled | None = None,
-    symbols: Parametric | None = None, notes: tuple[str, ...] = (), in_between: str = "refuse",
+    symbols: Parametric | None = None, notes: tuple[str, ...] = (), in_between: str = "refuse", rotors: bool = True,
 ) -> BaseParameters:  # fmt: skip
     """Return the base parameters of a model.
 
@@ -107,6 +107,8 @@ def base_parameters(
         Further remarks on the result.
     in_between : {"refuse", "ignore"}
         What to do with numerical effects that are too large to be rounding errors and too small to be significant.
+    rotors : bool
+        Whether to also group the rotors of motors.
     """
     if method not in METHODS:
         raise UnknownNameError("method of finding base parameters", method, METHODS)
@@ -114,7 +116,7 @@ def base_parameters(
         raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
     if in_between not in IN_BETWEEN:
         raise UnknownNameError("way with effects in between", in_between, IN_BETWEEN)
-    considered = Considered(generic(model), friction)
+    considered = Considered(generic(model), friction, rotors)
     search = _ThreeMethods(considered, assembled, in_between)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
     found = group(result.unnoticed, considered, result.noise)

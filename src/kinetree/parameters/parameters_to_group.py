@@ -31,12 +31,15 @@ class Considered:
     model : Model
     friction : bool
         Whether damping, Coulomb friction and offsets are included.
+    rotors : bool
+        Whether the rotors of joints with a motor are included.
     only : frozenset of str, optional
         Names of the parameters that may change, if the others are known; all by default.
     """
 
     model: Model
     friction: bool = False
+    rotors: bool = True
     only: frozenset[str] | None = None
 
     @cached_property
@@ -59,7 +62,7 @@ class Considered:
             return True
         if parameter.symbol in (*FRICTION, *OF_FADING):
             return self.friction and (joint.actuated or joint.kind.nv < 6)
-        return joint.actuated or any(joint.armature)
+        return self.rotors and (joint.actuated or any(joint.armature))
 
     @cached_property
     def _per_freedom(self) -> dict[tuple[str, int, int], int]:

@@ -34,6 +34,7 @@ class BaseParameterMethods(Parametrized):
     def base_parameters(
         self, method: str = "auto", *, friction: bool = False, tolerance: float = 1e-5,
         q_guess: ArrayLike | None = None, symbols: Parametric | None = None, in_between: str = "refuse",
+        rotors: bool = True,
     ) -> BaseParameters:  # fmt: skip
         """Return the fewest parameters that determine the robot's torques, and what is grouped into each.
 
@@ -59,6 +60,9 @@ class BaseParameterMethods(Parametrized):
         in_between : {"refuse", "ignore"}
             What to do with effects, found numerically, that are too large for rounding and too small to count, between
             1e-12 and 1e-6 of the largest.  ``"ignore"`` neglects them; groups then reproduce torques to about that.
+        rotors : bool
+            Whether the rotors of joints with a motor are parameters, also where the model has none (a rotor that is not
+            known may still be there); False counts links alone, as textbooks without motors do.
 
         Returns
         -------
@@ -90,7 +94,7 @@ class BaseParameterMethods(Parametrized):
         assembled = self._assembly(generic(model), q_guess)
         return find_base.base_parameters(
             model, method, friction=friction, assembled=assembled, symbols=symbols, notes=notes,
-            in_between=in_between,
+            in_between=in_between, rotors=rotors,
         )  # fmt: skip
 
     def _assembly(self, model: Model, q_guess: ArrayLike | None) -> Assembled | None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ...model.changes.over_any_scalar import Values
 from ...model.changes.values import valued
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model
 from ..model_of import Modeled
+
+if TYPE_CHECKING:
+    from .on_sympy import Equations
 
 
 class Computing(Modeled, Protocol):
@@ -64,6 +67,12 @@ class Parametric:
         symbols.
         """
         return self.substitution.tree(valued(self.robot.model, symbols or {}), convert, everything=everything)
+
+    def equations(self, **options: Any) -> Equations:
+        """Return the equations of motion as SymPy expressions; see :func:`kinetree.symbolic.equations`."""
+        from . import equations  # which takes what is defined here
+
+        return equations(self, **options)
 
 
 def with_parameters(
