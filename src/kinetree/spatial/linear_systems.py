@@ -32,12 +32,13 @@ def ldl(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]:
             pivot = pivot - lower[j][k] * x
         d.append(pivot)
         lower[j][j] = 1.0
+        reciprocal = 1.0 / pivot if j + 1 < n else 0.0
         for i in range(j + 1, n):
             entry, row = matrix[i][j], lower[i]
             for k, x in scaled.items():
                 if not _is_zero(row[k]):
                     entry = entry - row[k] * x
-            row[j] = 0.0 if _is_zero(entry) else entry / pivot
+            row[j] = 0.0 if _is_zero(entry) else entry * reciprocal
     return lower, d
 
 
@@ -54,7 +55,7 @@ def ldl_solve(factors: tuple[Matrix, list[Scalar]], rhs: Sequence[Scalar]) -> li
         for k in range(i):
             if not _is_zero(lower[i][k]):
                 x[i] = x[i] - lower[i][k] * x[k]
-    x = [xi / di for xi, di in zip(x, d, strict=True)]
+    x = [xi * (1.0 / di) for xi, di in zip(x, d, strict=True)]  # the reciprocals of the factorization
     for i in reversed(range(n)):
         for k in range(i + 1, n):
             if not _is_zero(lower[k][i]):
