@@ -195,3 +195,15 @@ def test_bad_input(moved):
         moved.measure("q").jacobian("masses")
     with pytest.raises(kt.ShapeError, match="weights"):
         moved.measure("q").gradient([1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["motion", "path", "pin", "shaking"])
+def test_code_for_older_processors_gives_the_same_designs_and_slopes(moved, name):
+    robot = kt.Mechanism(kt.load("four-bar").model, backend="compiled", cpu="x86-64-v3")
+    older = moving(robot, DESIGN)
+    for x, y in ((older.q, moved.q), (older.tau, moved.tau)):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * np.abs(y).max())
+    slopes, wanted = MEASURES[name](older).jacobian(), MEASURES[name](moved).jacobian()
+    np.testing.assert_allclose(slopes, wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())
+    many = moving(robot, np.tile(DESIGN, (9, 1)))
+    np.testing.assert_array_equal(many.q, np.tile(older.q, (9, 1, 1)))  # whichever lane it is in
