@@ -20,7 +20,7 @@ from ..algorithms.newton_closing_step import ClosingTask
 from ..evaluation.law_kernels import LawProgram, SearchProgram
 from ..evaluation.parameters import Place, put_in
 from ..model.tree import Model
-from ..spatial import Scalar
+from ..spatial import Scalar, sqrt, where
 from ..spatial.arrays import Array
 from .limits import SLACK
 from .tolerances import CLOSED, SETTLED
@@ -229,7 +229,7 @@ class NewtonClosing:
         return Lanes(self.program(q, (given, end), most, threads), self.model.nq)
 
     def __call__(self, q: Array, given: Array, tolerance: float | None, threads: int = 1) -> tuple[Array, Array]:
-        """Return configurations (N, nq) from guesses, and which are closed: the others are where they ended.
+        """Return configurations (N, nq), views, from guesses, and which are closed: the others are where they ended.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class NewtonClosing:
         threads : int
         """
         found = self.search(q, given, threads=threads)
-        return np.ascontiguousarray(found.q), self.is_closed(found, tolerance)
+        return found.q, self.is_closed(found, tolerance)
 
     def is_closed(self, found: Lanes, tolerance: float | None) -> Array:
         """Return which lanes are closed to a tolerance, in meters and radians."""
@@ -257,11 +257,12 @@ class NewtonClosing:
 
     @cached_property
     def _astray(self) -> LawProgram:
-        """The distance of a path's next configuration from its prediction, and the length of the step."""
+        """Whether a path's next configuration is near its prediction, for the length of the step: 1 or 0."""
         task, tree = self.task, self.model
 
         def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
-            return list(newton_closing_step.astray(self._of(numbers), task, q, there, rates))
+            off, length = newton_closing_step.astray(self._of(numbers), task, q, there, rates)
+            return [where(sqrt(off) < TRUST * sqrt(length) + NO_DISTANCE, 1.0, 0.0)]
 
         return LawProgram(f"path of {tree.name!r}", law, self._astray_lengths, self._compiled, cpu=self._cpu)
 
@@ -301,8 +302,8 @@ class NewtonClosing:
             Numbers of the model that vary, as they are at the next configurations.
         """
         given = {"q": q, "there": there, "rates": rates}
-        found = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}))
-        return np.asarray(found[:, 0] <= TRUST * found[:, 1] + NO_DISTANCE)
+        found = self._astray(given if numbers is None else {**given, "numbers": numbers})
+        return np.asarray(found[:, 0] > 0.0)
 
 
 def independent_rows(samples: Array, candidates: Sequence[int]) -> tuple[int, ...]:

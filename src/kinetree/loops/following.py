@@ -87,7 +87,8 @@ class PathProblem:
             several, widths = np.zeros(len(going), dtype=int), np.minimum(window[going], count - nxt[going])
             for width in np.unique(widths):
                 alike = np.flatnonzero(widths == width)
-                for part in np.array_split(alike, -(-len(alike) * width // MOST_AT_ONCE)):
+                parts = -(-len(alike) * width // MOST_AT_ONCE)
+                for part in [alike] if parts == 1 else np.array_split(alike, parts):
                     some = going[part]
                     several[part] = self._several(found, at[some], nxt[some], some, width)
             ends = nxt[going] + several
@@ -115,8 +116,13 @@ class PathProblem:
 
     def _several(self, found: Array, at: Array, nxt: Array, paths: Array, width: int) -> Array:
         """Find the next points of paths from the last ones reached; return how many of each are connected."""
-        goals = self.goals(paths, nxt, width)
-        before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
+        is_next = bool((nxt == at + 1).all())  # nothing was left out
+        if is_next:
+            every = self.goals(paths, at, width + 1)
+            before, goals = every[:, :-1], every[:, 1:]
+        else:
+            goals = self.goals(paths, nxt, width)
+            before = np.concatenate([self.goals(paths, at, 1), goals[:, :-1]], axis=1)
         way = self.way(before.reshape(-1, goals.shape[-1]), goals.reshape(-1, goals.shape[-1]))
         way = way.reshape(*goals.shape[:2], way.shape[-1])
         ahead = _leading(np.einsum("...i,...i->...", way, way) <= FARTHEST**2)
@@ -137,16 +143,18 @@ class PathProblem:
         pick = _flat if near is None else lambda x: x[near]  # what a path does not reach is not searched for
         flat = pick(goals[:, :width])
         closed, done = self.close(pick(guesses), flat)
+        if len(paths) == 1 and near is None and is_next:
+            own = found[paths[0], at[0] : nxt[0] + width]
+            own[1:] = closed
+            several = _leading((done & self.follows(own[:-1], closed, way[0, :width], flat))[None])
+            own[1 + several[0] :] = np.nan
+            return several
         q = _spread(closed, near, shape, np.nan)
         last = np.concatenate([here[:, None], q[:, :-1]], axis=1)
         done = done & self.follows(pick(last), closed, pick(way[:, :width]), flat)
-        followed = _spread(done, near, shape[:2], False)
-        several = _leading(followed)
-        if len(paths) == 1:
-            found[paths[0], nxt[0] : nxt[0] + several[0]] = q[0, : several[0]]
-        else:
-            row, column = np.nonzero(np.arange(width) < several[:, None])
-            found[paths[row], nxt[row] + column] = q[row, column]
+        several = _leading(_spread(done, near, shape[:2], False))
+        row, column = np.nonzero(np.arange(width) < several[:, None])
+        found[paths[row], nxt[row] + column] = q[row, column]
         return several
 
     def _guesses(self, here: Array, goals: Array) -> tuple[Array, Array]:
@@ -236,7 +244,7 @@ def followed(
     said : callable
         Returns a goal in words.
     """
-    q = np.full((len(goals), len(start)), np.nan)
+    q = None
     for k in np.flatnonzero(finite_rows(goals)):
         try:
             begin = nearest(int(k), start)
@@ -247,13 +255,15 @@ def followed(
         rest = replace(path, goals=partial(of_one_path, goals[k:]))
         went = rest.follow(len(goals) - int(k), begin[None], must_reach)
         missed, share = int(k + went.missed[0]), float(went.share[0])
-        q = went.q[0] if k == 0 else np.concatenate([q[:k], went.q[0]])
+        q = np.concatenate([np.full((k, len(start)), np.nan), went.q[0]]) if k else went.q[0]
         if must_reach and went.missed[0] >= 0:
             last = q[np.isfinite(q).all(axis=-1)][-1]
             before = goals[:missed][np.isfinite(goals[:missed]).all(axis=-1)][-1:]
             end = said(path.between(before, goals[missed : missed + 1], np.array([share]))[0])
             raise _lost(missed, share, last, nearest, name, first, end)
         break
+    if q is None:
+        q = np.full((len(goals), len(start)), np.nan)
     reached = finite_rows(q)
     if limits is None or not limits.any:
         return q, reached

@@ -283,6 +283,10 @@ class VariedMechanism:
         begin = begin if led is None else led[1]
 
         def goals(paths: Array, points: Array, width: int) -> Array:
+            if len(paths) == 1 and LITTLE_BY_LITTLE <= points[0] <= count - width:
+                rows = path[paths[0], points[0] - LITTLE_BY_LITTLE :][None, :width]
+                each = np.broadcast_to(numbers[paths[0]], (1, width, numbers.shape[-1]))
+                return np.concatenate([rows, each], axis=-1) if numbers.shape[-1] else rows
             wanted = points[:, None] + np.arange(width)
             every = np.minimum(wanted, count - 1)
             found = np.empty((*every.shape, n + numbers.shape[-1]))

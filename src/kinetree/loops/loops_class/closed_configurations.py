@@ -120,7 +120,7 @@ class LoopClosing:
             found[~kept] = np.nan
         elif not batch:
             self._let_go_quickly(free, fixed)
-        return found.reshape(*batch, geometry.nq)
+        return np.ascontiguousarray(found).reshape(*batch, geometry.nq)
 
     def _let_go_quickly(self, free: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> None:
         """After a first state was closed with some joints held, let others go directly to machine code."""
@@ -531,19 +531,20 @@ class LoopClosing:
                 np.concatenate([start[None, self.model.joint(name).q_slice], x])
                 for name, x in zip(path, columns, strict=True)
             ]
-        goals = np.concatenate(columns, axis=-1)
+        goals = np.concatenate(columns, axis=-1) if len(columns) > 1 else columns[0]
         free = np.ones(self.geometry.nv, dtype=bool)
         free[rates] = False
 
         def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
-            guesses = np.array(guesses)
+            guesses = guesses if guesses.flags.writeable else guesses.copy()
             guesses[:, places] = wanted
             return self.closed_from(guesses, free)
 
         def nearest(k: int, q: Array) -> Array:
-            return self.close(q, {name: x[k] for name, x in zip(path, columns, strict=True)}, limits=limits)
+            wanted = {name: x[k] for name, x in zip(path, columns, strict=True)}
+            return self.close(q, {name: float(x[0]) if len(x) == 1 else x for name, x in wanted.items()}, limits=limits)
 
-        order = np.argsort(rates)
+        order = np.argsort(rates) if len(rates) > 1 else slice(None)
         problem = following.PathProblem(
             partial(following.of_one_path, goals), close, lambda a, b: (b - a)[:, order],
             lambda a, b, share: a + share[:, None] * (b - a), *self.leading(free),

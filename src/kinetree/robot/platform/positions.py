@@ -236,7 +236,7 @@ class PlatformPositions(ExplainsArguments):
             raise ClosureError(self._limits.refusal(how, found, done & ~within, batch))
         if not (kept := done & within).all():
             found[~kept] = np.nan
-        return _answer(found.reshape(*batch, m.nq), must_reach)
+        return _answer(np.ascontiguousarray(found).reshape(*batch, m.nq), must_reach)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
         """Return random starts within the limits."""
