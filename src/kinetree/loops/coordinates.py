@@ -181,14 +181,9 @@ ABOVE_ROUNDING = 5.0
 
 @one_blas_thread()
 def choose(
-    samples: Array,
-    gaps: Array,
-    driven: Array,
-    wanted: Sequence[int] | None,
-    model: Model,
-    clusters: Clusters,
+    samples: Array, gaps: Array, driven: Array, wanted: Sequence[int] | None, model: Model, clusters: Clusters,
     rounding: float | None = None,
-) -> Coordinates:
+) -> Coordinates:  # fmt: skip
     """Return a choice from constraint matrices at several assembled configurations (S, nc, nv).
 
     Parameters

@@ -213,16 +213,9 @@ class Followed:
 
 
 def followed(
-    path: PathProblem,
-    goals: Array,
-    start: Array,
-    nearest: Callable[[int, Array], Array],
-    limits: PositionLimits | None,
-    must_reach: bool,
-    name: str,
-    first: int = 0,
-    said: Callable[[Array], str] = str,
-) -> tuple[Array, Array]:
+    path: PathProblem, goals: Array, start: Array, nearest: Callable[[int, Array], Array],
+    limits: PositionLimits | None, must_reach: bool, name: str, first: int = 0, said: Callable[[Array], str] = str,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return configurations along goals (T, g), NaN if there are none, and which were found.
 
     Parameters

@@ -122,13 +122,9 @@ class PositionLimits:
         return found
 
     def kept(
-        self,
-        found: Array,
-        done: Array,
-        free: Array,
-        again: Callable[[Array, Array], tuple[Array, Array]],
+        self, found: Array, done: Array, free: Array, again: Callable[[Array, Array], tuple[Array, Array]],
         *starts: Array,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return closed configurations within limits if there are any, and which these are.
 
         Parameters

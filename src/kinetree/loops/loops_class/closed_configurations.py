@@ -76,14 +76,9 @@ class LoopClosing:
     # ---------------------------------------------------------------- nearest to a guess
 
     def close(
-        self,
-        q_guess: ArrayLike | Mapping[str, Any],
-        fixed: Sequence[str] | Mapping[str, Any] | None = None,
-        *,
-        tolerance: float | None = None,
-        must_close: bool = True,
-        limits: bool = True,
-    ) -> Array:
+        self, q_guess: ArrayLike | Mapping[str, Any], fixed: Sequence[str] | Mapping[str, Any] | None = None, *,
+        tolerance: float | None = None, must_close: bool = True, limits: bool = True,
+    ) -> Array:  # fmt: skip
         """Return the closed configuration nearest to a guess; see :meth:`kinetree.Mechanism.close`."""
         if tolerance is None and (quick := self._quick.get(None if fixed is None else tuple(fixed))) is not None:
             found = quick(q_guess, fixed, limits)
@@ -359,13 +354,9 @@ class LoopClosing:
     # ---------------------------------------------------------------- velocities
 
     def project(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        fixed: Sequence[str] | None = None,
-        *,
+        self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None, *,
         tolerance: float | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Return the nearest closed configuration; with ``v``, also the nearest velocity the loops allow."""
         closed = self.close(q, fixed, tolerance=tolerance, limits=False)
         if v is None:
