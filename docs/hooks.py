@@ -3,7 +3,7 @@
 ``{{ source kinetree.algorithms.udu.forward_dynamics }}`` on a line of its own becomes the text of that
 function as it is now, with its place.  Classes, their methods, functions inside functions and constants go
 by their dotted names in the same way; ``{{ source NAME without docstring }}`` leaves the docstring out.
-A name that is not there ends the build.
+A name that is not there ends the build.  ``{{ live four-bar }}`` becomes a figure that computes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? 
 ADDRESSES: dict[str, str] = {}
 """Of the pages that were built, by their files."""
 
+LIVE = re.compile(r"^\{\{ live (?P<name>[\w-]+) \}\}$", re.MULTILINE)
+"""A figure that computes: a robot of the gallery."""
+
 MOVED = {"robots-with-loops": "loops/", "springs-and-actuators": "forces/"}
 """Pages that were merged with others, and their places today."""
 
@@ -50,12 +53,37 @@ def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
 
     for file in notebooks.files():
         files.append(File.generated(config, f"notebooks/{file.stem}.md", content=notebooks.page(file)))
+    for name in live_figures():
+        files.append(File.generated(config, f"live/{name}.html", content=live_page(name)))
     for file in sorted((ROOT / "docs" / "recordings").glob("*.txt")):
         files.append(File.generated(config, f"recordings/{file.stem}.html", content=recording(file)))
     for old, new in MOVED.items():
         files.append(File.generated(config, f"{old}/index.html", content=forwarding(new)))
     add_formulas(files, config)
     return files
+
+
+def live_figures() -> list[str]:
+    """The robots of figures that compute, on any page."""
+    pages = (ROOT / "docs").glob("**/*.md")
+    return sorted({found["name"] for page in pages for found in LIVE.finditer(page.read_text(encoding="utf-8"))})
+
+
+def live_page(name: str) -> str:
+    """A page that computes."""
+    import kinetree as kt
+
+    return kt.page(name).html
+
+
+def live_figure(name: str, src_uri: str) -> str:
+    """The frame of such a page, in a page of the documentation."""
+    up = "../" * (src_uri.count("/") + (not src_uri.endswith("index.md")))
+    address = f"{up}live/{name}.html"
+    return (
+        f'<iframe class="live" src="{address}" title="{name}, to change, move and let go" loading="lazy"></iframe>\n\n'
+        f'<a href="{address}" target="_blank">Open it alone</a>, on a whole page.'
+    )
 
 
 def forwarding(new: str) -> str:
@@ -86,6 +114,9 @@ def on_page_markdown(markdown: str, page: Page | None = None, **_: object) -> st
         ADDRESSES[page.file.src_uri] = page.url
         page.meta.setdefault("description", description(markdown))
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
+    if page is not None:
+        uri = page.file.src_uri
+        text = LIVE.sub(lambda found: live_figure(found["name"], uri), text)
     return charts.expanded(joint_table.expanded(names_table.expanded(coverage_table.expanded(text))))
 
 

@@ -56,6 +56,7 @@ def main() -> None:
         raise SystemExit("the checks do not agree")
     walk()
     print("\nAll numbers agree.")
+    change()
 
 
 def walk() -> None:
@@ -70,6 +71,15 @@ def walk() -> None:
     if result.faults or not pictures:
         raise SystemExit("the walk is not what the source says")
     show(result.outcomes["computed-torque"].records["record"])
+
+
+def change() -> None:
+    """Write a page in which a mechanism is changed, dragged and let go, without Python."""
+    heading("To change it yourself")
+    made = kt.page("four-bar", OUTPUT / "four-bar.html")
+    size = made.sizes["page"] // 1000
+    print(f"A four-bar whose lengths and masses you change while it turns, in one file of {size} kB:")
+    print((OUTPUT / "four-bar.html").resolve().as_uri())
 
 
 def show(record: kt.Record) -> None:

@@ -353,3 +353,15 @@ def test_former_addresses_lead_to_pages_of_today():
         assert old not in pages
         assert new.rstrip("/") in pages
         assert f'url=../{new}"' in hooks.forwarding(new)
+
+
+# ------------------------------------------------------------------ figures that compute
+
+
+def test_figures_that_compute_are_of_the_gallery_and_found_from_any_depth():
+    names = hooks.live_figures()
+    assert len(names) >= 3
+    assert set(names) <= set(kt.gallery.names())
+    pages = (("theory/closed-loops.md", "../../"), ("viewer.md", "../"), ("index.md", ""), ("for/index.md", "../"))
+    for uri, up in pages:
+        assert f'src="{up}live/four-bar.html"' in hooks.live_figure("four-bar", uri)

@@ -1,7 +1,11 @@
 // Controls of a page that computes: sliders with numbers that can be typed, and what is told of the pose.
 
+const NOTHING = 1e-11;  // numbers below this are rounding
+const MOST_CARDS = 3;    // more motors than this are listed in rows
+
 function short(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
+  if (Math.abs(value) < NOTHING) return "0";
   const rounded = Number(value.toPrecision(digits));
   return Math.abs(rounded) >= 1e5 || (rounded !== 0 && Math.abs(rounded) < 1e-4) ? rounded.toExponential(2) : String(rounded);
 }
@@ -26,7 +30,7 @@ class SliderRow {
     if (value > Number(this.range.max)) this.range.max = value;
     if (value < Number(this.range.min)) this.range.min = value;
     this.range.value = value;
-    const text = `${short(this.units.shown(value, this.unit))} ${this.units.label(this.unit)}`;
+    const shown = this.units.shown(value, this.unit), text = `${short(shown, Math.abs(shown) < 1 ? 3 : 4)} ${this.units.label(this.unit)}`;
     if (this.shown.textContent !== text) this.shown.textContent = text;
     this.node.classList.toggle("changed", Boolean(this.marks) && Math.abs(value - this.first) > 1e-9 * Math.abs(this.first || 1));
   }
@@ -101,7 +105,8 @@ class Now {
     this.note = element("p", { className: "hint" });
     this.title = element("p", { className: "hint" });
     this.kept = new Map();
-    this.node = section("Now", true, this.title, this.cards, element("p", { className: "hint", textContent: "Forces in the joints" }), this.pins, this.note);
+    this.motors = element("div", { className: "rows" });
+    this.node = section("Now", true, this.title, this.motors, this.cards, element("p", { className: "hint", textContent: "Forces in the joints" }), this.pins, this.note);
     this.node.querySelector("summary").append(this.aside = element("span", { className: "aside" }));
   }
 
@@ -117,21 +122,29 @@ class Now {
     small.textContent = ` ${this.app.units.label(unit)}`;
   }
 
-  pin(k, name, force, moment) {
-    if (!this.kept.has(k)) {
+  // A line of a list: a name, and what is said of it.
+  line(list, key, name, text) {
+    if (!this.kept.has(key)) {
       const value = element("output");
-      this.kept.set(k, value);
-      this.pins.append(element("div", { className: "row number", title: name }, element("span", { textContent: name }), value));
+      this.kept.set(key, value);
+      list.append(element("div", { className: "row number", title: name }, element("span", { textContent: name }), value));
     }
-    this.kept.get(k).textContent = Number.isFinite(force) ? `${short(force, 3)} N${moment > 1e-9 ? `, ${short(moment, 3)} N m` : ""}` : "–";
+    if (this.kept.get(key).textContent !== text) this.kept.get(key).textContent = text;
   }
+
+  pin(k, name, force, moment) { this.line(this.pins, k, name, Number.isFinite(force) ? `${short(force, 3)} N${moment > 1e-9 ? `, ${short(moment, 3)} N m` : ""}` : "–"); }
 
   update() {
     const { app } = this, { facts, told } = app, known = app.knows;
-    const driven = facts.joints.filter((j) => j.motor).slice(0, 8);
+    const driven = facts.joints.filter((j) => j.motor), hasTorque = facts.driven || app.mode === "run", few = driven.length <= MOST_CARDS;
     this.aside.textContent = { pose: "at rest", turn: "turning", run: "let go" }[app.mode];
-    for (const joint of driven) this.card(`q${joint.v}`, joint.label, app.q[joint.q], joint.unit);
-    if (facts.driven || app.mode === "run") for (const joint of driven) this.card(`t${joint.v}`, `${joint.slides ? "force" : "torque"} of ${joint.label}`, known ? told.tau[joint.v] : NaN, facts.forceUnits[joint.v]);
+    for (const joint of driven) {
+      const torque = known ? told.tau[joint.v] : NaN, unit = facts.forceUnits[joint.v];
+      if (few) {
+        this.card(`q${joint.v}`, joint.label, app.q[joint.q], joint.unit);
+        if (hasTorque) this.card(`t${joint.v}`, `${joint.slides ? "force" : "torque"} of ${joint.label}`, torque, unit);
+      } else this.line(this.motors, `m${joint.v}`, joint.label, `${short(app.units.shown(app.q[joint.q], joint.unit), 3)} ${app.units.label(joint.unit)}${hasTorque ? `, ${short(torque, 3)} ${unit}` : ""}`);
+    }
     this.card("potential", "potential energy", told.potential, "J");
     this.card("kinetic", "kinetic energy", known ? told.kinetic : NaN, "J");
     const w = told.wrenches;
@@ -139,7 +152,7 @@ class Now {
     const notes = [];
     if (!facts.driven && app.mode !== "run") notes.push("It would not stay in this pose: not all of its freedoms have motors.");
     if (!known) notes.push("Near a dead point there are no numbers: forces grow without bound there, or are not determined.");
-    if (app.mode === "run") notes.push(`Energy balance off by ${short(app.balance(), 2)} J after ${short(app.time, 3)} s, steps of ${short(1e3 * app.step, 3)} ms.`);
+    if (app.mode === "run") notes.push(`Energy balance off by ${app.balance().toExponential(1)} J after ${short(app.time, 3)} s, steps of ${short(1e3 * app.step, 3)} ms.`);
     this.note.textContent = notes.join(" ");
   }
 }

@@ -449,6 +449,7 @@ class LivePage {
         for (const made of [play, clock]) made.hidden = app.mode === "pose";
         for (const made of [reset, pace]) made.hidden = app.mode !== "run";
         which.hidden = app.mode !== "turn" || turnable.length < 2;
+        which.value = turnable.indexOf(app.turning);
         app.speedRow.node.hidden = app.mode !== "turn";
         gap.hidden = app.mode === "turn";
         play.textContent = app.playing ? "Pause" : "Play";
