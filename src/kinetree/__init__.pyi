@@ -101,7 +101,7 @@ from .robot.linkage import linkage as linkage
 from .robot.load import load as load
 from .robot.mechanism import Mechanism as Mechanism
 from .robot.robot import Robot as Robot
-from .simulation.constrained.drift import Baumgarte as Baumgarte
+from .simulation.constrained.drift_correction import Baumgarte as Baumgarte
 from .simulation.constrained.driven_robot import DrivenRobot as DrivenRobot
 from .simulation.events import Event as Event
 from .simulation.prescribed import Prescribed as Prescribed

@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 NOW_AT = {
+    "kinetree.algorithms.conditioning": "kinetree.algorithms.rounding_of_dynamics",
     "kinetree.catalogue": "kinetree.algorithms.table",
     "kinetree.codegen": "kinetree.export.c_code",
+    "kinetree.contact.collision_shapes": "kinetree.contact.ground_from_shapes",
     "kinetree.contact.redysim_ground": "kinetree_programs.redysim.ground",
     "kinetree.control.redysim_torque": "kinetree_programs.redysim.torque",
     "kinetree.control.with_model": "kinetree.control.inexact_model",
@@ -64,6 +66,7 @@ NOW_AT = {
     "kinetree.run": "kinetree.evaluation",
     "kinetree.simulation.complementarity": "kinetree.contact.complementarity",
     "kinetree.simulation.constrained.choice": "kinetree.simulation.constrained.constraint_setup",
+    "kinetree.simulation.constrained.drift": "kinetree.simulation.constrained.drift_correction",
     "kinetree.simulation.contact": "kinetree.contact",
     "kinetree.simulation.control": "kinetree.control",
     "kinetree.simulation.controller": "kinetree.control.base",

@@ -37,7 +37,7 @@ def free_fall(
     which : str
         Initial configuration, see :func:`kinetree.gallery.start`.
     measured : callable, optional
-        What the facts of the system name.
+        Returns the extra quantities that the system's facts refer to.
     until : str
         Why the simulation ends at that time.
     """
@@ -69,7 +69,7 @@ def free_fall_of_tree(
     seconds : float
         Duration, also of a quick run, so that every fact can be checked.
     measured : callable, optional
-        What the facts of the system name.
+        Returns the extra quantities that the system's facts refer to.
     within : float
         Largest drift of the energy, in joules.
     rtol : float

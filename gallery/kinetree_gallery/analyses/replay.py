@@ -34,7 +34,7 @@ def replay(
     name : str
         A mechanism of the gallery.
     measured : callable, optional
-        What the facts of the system name.
+        Returns the extra quantities that the system's facts refer to.
     share : float
         Part of the prescribed motion that is replayed.
     within : float

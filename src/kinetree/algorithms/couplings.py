@@ -41,7 +41,7 @@ def matrix(tree: Model, q: Scalars) -> list[list[Scalar]]:
 
 
 def drift(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-    """Return ``K' v``, which only the curvature of p causes."""
+    """Return ``K' v = -p''(x) x'^2`` of each coupling, zero if its polynomial p is linear."""
     found: list[Scalar] = []
     for coupling in tree.couplings:
         _, x = _sums(tree, coupling, q)

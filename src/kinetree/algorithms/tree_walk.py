@@ -102,7 +102,7 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def pairs(self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Any) -> list[Any]:
-        """Return matrices of each body with each of those that carry it."""
+        """Return matrices with an entry for each pair of freedoms if the body of one carries the other's."""
 
     @abstractmethod
     def body_columns(self, width: int, length: int, take: Any, felt: Any, **per_body: Any) -> Any:

@@ -45,7 +45,7 @@ def as_options(command: Any) -> Write:
 
 
 def as_keys(keys: Iterable[str], otherwise: Write = str) -> Write:
-    """Write settings as keys of a YAML file, ``integrator: radau or bdf``; others in another way."""
+    """Return what writes settings in ``keys`` as YAML, ``integrator: radau or bdf``, others by ``otherwise``."""
     known = frozenset(keys)
 
     def write(setting: Setting) -> str:

@@ -31,7 +31,7 @@ from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.dual import Dual
 from ..spatial.numbers import as_numbers, is_unknown, shown
-from .collision_shapes import collision_floor, collision_spots
+from .ground_from_shapes import collision_floor, collision_spots
 from .surfaces import (
     Ball,
     Grid,

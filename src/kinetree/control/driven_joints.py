@@ -30,7 +30,7 @@ def driven_joints(tree: Model) -> list[Joint]:
 
 
 def idle_joints(tree: Model) -> list[Joint]:
-    """Return all other joints with coordinates of their own."""
+    """Return the joints without a motor that have coordinates of their own."""
     driven = {j.name for j in driven_joints(tree)}
     return [j for j in tree.joints if j.name not in driven and not j.mimic]
 

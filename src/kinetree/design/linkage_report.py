@@ -70,7 +70,7 @@ class LinkageReport:
         ]
         for pin, (low, high) in self.transmission.items():
             span, worst = self._span(pin, low, high), np.degrees(min(low, np.pi - high))
-            lines.append(f"transmission angle at {pin}: {span}, at worst {worst:.4g} from in line")
+            lines.append(f"transmission angle at {pin}: {span}, at worst {worst:.4g} from dead center")
         for joint, (low, high, ratio) in self.swings.items():
             quick = f", quick-return ratio {ratio:.4g}" if np.isfinite(ratio) else ""
             lines.append(f"{joint} swings from {self._span(joint, low, high)}{quick}")
@@ -108,7 +108,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
     linkage: 4 links with the ground, 4 joints, 1 freedom
     drive O: turns all around
     four-bar of O, A, B, C: crank-rocker: ground 100 mm, O-A 30 mm, A-B 90 mm, B-C 70 mm
-    transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from in line
+    transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from dead center
     C swings from -13.04 to 38.73 degrees, quick-return ratio 1.091
     """
     planar, whole = PlanarMechanism(robot), circuit(robot, q)

@@ -209,7 +209,7 @@ class FourBarLoop:
 
     @property
     def kind(self) -> str:
-        """Grashof's class: crank-rocker, rocker-crank, double-crank, double-rocker, change point or triple-rocker."""
+        """Grashof's class, such as "crank-rocker"; "slider-crank" or "inverted slider-crank" if a joint slides."""
         if np.isnan(self.lengths).any():
             return "slider-crank" if self.path[3][0].slides else "inverted slider-crank"
         short, p, q, long = sorted(self.lengths)

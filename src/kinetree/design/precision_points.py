@@ -313,7 +313,7 @@ class PrecisionPoints:
     # ---------------------------------------------------------------- driven to the points
 
     def driven(self, u: Array, drives: Array) -> tuple[Array, Array, Array, Array]:
-        """Return one design's misses at the points (N, m) on its branch, their derivatives by design and drives, and q.
+        """Return a design's misses at the points (N, m) on its branch, their derivatives (to u and drives), and q.
 
         NaN where the design cannot get there from where it is drawn.
         """

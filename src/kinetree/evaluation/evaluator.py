@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import joint_friction, singular_joints
-from ..algorithms.conditioning import conditioning
+from ..algorithms.rounding_of_dynamics import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available

@@ -60,7 +60,7 @@ class StepText(NamedTuple):
         return [*found, *weights[self.nv : 2 * self.nv + self.nz]]
 
     def along_freedoms(self, q: Scalars, weights: Scalars) -> list[Scalar]:
-        """Return weights in which those of coordinates, which come first, are replaced by those of freedoms."""
+        """Convert adjoint weights: the first nq (of coordinates) become nv (of freedoms), the others stay."""
         return [sum(x * w for x, w in zip(t, weights, strict=False)) for t in self.tangents(q)] + list(
             weights[self.nq :]
         )

@@ -89,7 +89,7 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
 
 
 class Counted(Modeled, Protocol):
-    """The interface of robots for an overview of costs; mechanisms count some algorithms with closed loops."""
+    """What an overview of costs asks of a robot; some counts of mechanisms include the closing of their loops."""
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return the number of operations of an algorithm."""

@@ -134,7 +134,7 @@ class Motor(ForceElement):
         return sqrt(rate * rate + self.friction_speed * self.friction_speed)
 
     def yields(self, on: Surroundings) -> Along:
-        """Return its damping; that of friction is force over speed, which never reverses a motion."""
+        """Return its damping for implicit steps; friction is force over speed, so it cannot reverse the motion."""
         along = on.coordinate(self.joint, self.coordinate)
         rate = along.rate(on.v)
         rubbing = self._rubbing(self._given(on, along, rate)) / self._smoothed(rate)

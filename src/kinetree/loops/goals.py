@@ -19,7 +19,7 @@ def numbers_of(goal: FrameGoal, poses: Array) -> Array:
 
 
 def off(goal: FrameGoal, pose: Array, wanted: Array) -> Array:
-    """Return how far poses are from goals, both as numbers (..., n): rotation vector and displacement in the world."""
+    """Return errors from poses to goals, flat arrays (..., n): rotation vector and displacement in world axes."""
     numbers = split(pose)
     rows = [numbers[k : k + len(numbers) // 3] for k in range(0, len(numbers), len(numbers) // 3)]
     turned = [MatrixRotation(Matrix3.of([row[:3] for row in rows]))] if goal.orientation else []

@@ -176,7 +176,7 @@ def planar_count(model: Model, q: Array) -> int | None:
 
 
 def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: float | None) -> int:
-    """Return how many constraints on positions are independent; ``samples`` (S, nc, nv) have no others."""
+    """Return how many constraints on positions are independent, from their matrices (S, nc, nv) at S samples."""
     found = 0
     for cluster in clusters.all:
         values = singular_values(cluster.block(samples))

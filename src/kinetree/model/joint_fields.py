@@ -50,7 +50,7 @@ class Mimic:
 
 @dataclass(frozen=True)
 class JointField:
-    """One row: everything about one number of joints.
+    """One row of the table: everything about one quantity that each joint has.
 
     Attributes
     ----------

@@ -301,7 +301,7 @@ def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
 
 
 def clipped(t: Jet, start: float, end: float) -> Jet:
-    """Return the time limited to a span, at rest outside of it."""
+    """Return the time clipped to a span; its derivatives are zero outside."""
     if math.isfinite(start):
         t = where(t < start, start, t)
     return where(t > end, end, t) if math.isfinite(end) else t

@@ -191,7 +191,7 @@ def place(link: Link, length: float, rng: np.random.Generator) -> Placed:
 
 
 def random_positions(kind: JointKind, length: float, rng: np.random.Generator, count: int) -> Array:
-    """Return random positions: any angle, and slides as long as the robot."""
+    """Return random positions: any angle, and slides displaced by up to the robot's length either way."""
     limits = [{"rad": np.pi, "m": length}.get(unit, np.inf) for unit in kind.q_units]
     return kind.random(rng, [-x for x in limits], limits, (count,))
 

@@ -22,7 +22,7 @@ from ..model.tree import Model
 from ..robot.kept_programs import programs_of
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array, pack, split
-from .constrained.drift import Partitioned
+from .constrained.drift_correction import Partitioned
 from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
 from .elimination_order import LoopChoice
 from .implicit_accelerations import Impedance

@@ -24,8 +24,8 @@ from ..errors import (
 )
 from ..evaluation.checks import check_threads
 from ..spatial.numbers import real_number, shown, whole_number
-from .constrained.drift import CHOICES as DRIFTS
-from .constrained.drift import Projection, chosen_drift
+from .constrained.drift_correction import CHOICES as DRIFTS
+from .constrained.drift_correction import Projection, chosen_drift
 from .integrators.fixed_step_methods import FIXED, GENERALIZED_ALPHA, INTEGRATORS, VARIATIONAL
 
 STEPS_AT_MOST = 5_000_000

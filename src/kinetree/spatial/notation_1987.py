@@ -56,7 +56,7 @@ def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
 
 
 def from_1987(value: ArrayLike, quantity: Quantity) -> Array:
-    """Convert a quantity from Featherstone's notation of 1987 to kinetree's; swapping is its own inverse."""
+    """Convert a quantity from Featherstone's notation of 1987 to kinetree's, by the same swap of halves."""
     return to_1987(value, quantity)
 
 

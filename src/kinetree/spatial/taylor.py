@@ -155,7 +155,7 @@ class Choice:
         return Choice(scalar.logical_not(self.condition))
 
     class scalar_functions:
-        """The functions that ``where`` needs."""
+        """What ``kinetree.where`` calls when its condition is a Choice."""
 
         @staticmethod
         def where(choice: Choice, yes: Any, no: Any) -> Any:

@@ -130,7 +130,7 @@ def one_of_batch(record: Record) -> Record:
 
 
 def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
-    """Return the height of the center of mass above the ground for states (T, nq), relative to that of the first.
+    """Return the height of the center of mass above the ground for states (T, nq), divided by the first one's.
 
     Without ground, it is the height above the initial position of the robot's lowest frame.
     """

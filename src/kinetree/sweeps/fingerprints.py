@@ -17,7 +17,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def fingerprint_of(thing: Any) -> str:
-    """Return a few characters that stand for the whole content of an object."""
+    """Return the SHA-256 digest, in hexadecimal, of an object's whole content."""
     return hashlib.sha256(content_of(thing).encode()).hexdigest()
 
 

@@ -51,7 +51,7 @@ class Kernels:
     ----------
     robot : Robot
     varied : GivenParameters
-        Which of its numbers are inputs, and their values.
+        Which of the robot's parameters are inputs, and their values.
     q : ndarray (nq,)
         A closed configuration, at which independent freedoms are chosen.
     """
@@ -67,7 +67,7 @@ class Kernels:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Which of its numbers are inputs."""
+        """Which of the robot's parameters are inputs."""
         return self.varied.places
 
     @cached_property

@@ -22,7 +22,7 @@ TILT_AXIS = (0.6, 0.8, 0.0)
 
 
 def close(middle: Vec3, heading: Quaternion) -> list[Scalar]:
-    """Return all coordinates from the platform's pose: two angles and a length per leg, a quaternion on the first."""
+    """Return coordinates from the platform's pose: two angles and a length per leg, a quaternion after the first."""
     q: list[Scalar] = []
     for foot, head in zip(FEET, HEADS, strict=True):
         leg = middle + turned(heading, head) - Vec3(*foot)

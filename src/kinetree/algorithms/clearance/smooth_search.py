@@ -89,7 +89,7 @@ class NormalSearch(NamedTuple):
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
+        """The number of rows of both solids' matrices."""
         return sum(self.dimensions)
 
     @property

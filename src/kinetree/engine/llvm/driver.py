@@ -127,7 +127,7 @@ class Tile(NamedTuple):
 
 @dataclass
 class Batch:
-    """What stays the same throughout a part of a job."""
+    """Values of the generated driver that are constant over one thread's share of the states."""
 
     f: MachineFunction
     v: Vectors

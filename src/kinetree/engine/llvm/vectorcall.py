@@ -112,7 +112,7 @@ def entry_module(single_precision: bool = False) -> str:
 
 
 def enter(c: EntryCall) -> None:
-    """Read arguments, check whether they can be handled here, compute, and return."""
+    """Write code that reads arguments, checks whether it can handle them, computes, and returns."""
     f, context = c.f, c.context
     out, threads = read_options(c)
     rows = read_inputs(c)

@@ -150,7 +150,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
         return self
 
     def at_tip(self, per_body: PerBody) -> Any:
-        """Return what was found for the last body of a path, for the last step."""
+        """Return the result of the last body of the path, for use in the final step."""
         group = self.group_of[-1]
         trace = per_body.made_in.traces[group]
 
@@ -175,7 +175,7 @@ class LoopedTree(LoopedBodies, TreeWalk):
     def pairs(
         self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **columns: PerBody
     ) -> list[PairedMatrix]:
-        """Return matrices of each body with each of those that carry it; exchanged numbers go into a table."""
+        """Return matrices with an entry for each pair of a body and a carrier; numbers that differ go into a table."""
         names = list(columns)
 
         def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:

@@ -40,7 +40,7 @@ def observe(m: Moment) -> list[Any]:
 def reward(m: Moment) -> Any:
     """Return up to one for the commanded speed straight ahead, minus penalties for turning, swaying and power.
 
-    Ahead is the horizontal direction in which the trunk points, regardless of its heading, which is not observed.
+    Ahead is where the trunk points, projected to the horizontal; its compass heading is neither rewarded nor observed.
     """
     up, (turning, moving) = m.up("trunk"), m.twist("trunk")
     nose = Vec3(1.0, 0.0, 0.0)

@@ -244,7 +244,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 
 
 class ParquetTable:
-    """Columns by name."""
+    """A Parquet file whose columns are read by name."""
 
     def __init__(self, path: Path, asked: Asked) -> None:
         arrow = need_pyarrow()

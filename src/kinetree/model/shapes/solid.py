@@ -37,7 +37,7 @@ class Solid:
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """Return the fields of files, by name."""
+        """Return the shape's parameters by their names in files."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}  # type: ignore[arg-type]
 
 

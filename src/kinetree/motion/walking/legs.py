@@ -46,7 +46,7 @@ def sinh(u: Scalar, reach: float) -> Scalar:
 
 
 def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duration: float) -> Scalar:
-    """Return the position of a point mass that falls off its foot at constant height: x'' = w^2 x (Shah eq. B.4-B.7).
+    """Return the position of a point mass that topples over its foot: x'' = w^2 x (Shah eq. B.4-B.7).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ..arguments import initial_state
 from ..integrators.fixed_step_methods import VARIATIONAL
 from ..options import SimulationOptions
 from ..prescribed import BoundMotion
-from .drift import Projection
+from .drift_correction import Projection
 from .driven_robot import DrivenRobot
 from .holding import Holding
 

@@ -23,7 +23,7 @@ from ...spatial.arrays import Array
 from ..elimination_order import LoopChoice, choice_at
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..prescribed import BoundMotion
-from .drift import Drift, Partitioned, Projection
+from .drift_correction import Drift, Partitioned, Projection
 
 FOLLOWS = 1e-9
 """Coefficients below this, by which one drive would follow from another, are rounding."""

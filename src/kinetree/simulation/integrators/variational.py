@@ -86,7 +86,7 @@ class StepDynamics(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """The algorithms evaluated directly, over any scalar."""
+    """The algorithms as straight-line code over any scalar, without loops over bodies."""
 
     tree: Model
 

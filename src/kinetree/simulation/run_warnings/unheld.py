@@ -79,7 +79,7 @@ def warn_of_falling_world(robot: Robot, elements: Sequence[ActingElement], q: Ar
 
 
 def _advice(robot: Robot) -> Message:
-    from ...contact.collision_shapes import unused_shapes
+    from ...contact.ground_from_shapes import unused_shapes
 
     shapes = unused_shapes(robot.model)
     spots = "kinetree.ground.collision_spots(robot)" if shapes else "['foot', ...]"

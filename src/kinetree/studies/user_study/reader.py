@@ -424,7 +424,7 @@ class StudyReader(MotionReader):
         return word
 
     def whole(self, node: Node, what: str) -> int:
-        """Read a number of samples."""
+        """Read a whole number, at least 2."""
         value = self.number(node, what)
         if value != int(value) or value < 2:
             raise self.error(f"{what} must be a whole number, at least 2, not {value:g}", node)

@@ -10,7 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms import articulated_body
 from kinetree.algorithms.composite_body import mass_matrix
-from kinetree.algorithms.conditioning import POOR, conditioning, plainly_fine
+from kinetree.algorithms.rounding_of_dynamics import POOR, conditioning, plainly_fine
 
 MORE_DIGITS = np.finfo(np.longdouble).eps < 1e-18
 
