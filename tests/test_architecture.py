@@ -42,6 +42,7 @@ IMPORTED_LATE: dict[str, str] = {
     "cli": "a command imports what it needs when it runs, so that the others start at once",
     "errors.py": "kinds of arguments, which only a call that has failed asks for, and NumPy with them",
     "export/symbolic/__init__.py": "SymPy, JAX and CasADi are extras: each is imported when it is asked for",
+    "export/symbolic/parameters.py": "the same",
     "loops/loops_class/inverse_dynamics.py": "the recursion between subsystems, which most programs never ask for",
     "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
     "model/shape_builder.py": "shapes, which most robots do not have",

@@ -47,9 +47,9 @@ VARIABLES = {
     "BlockMatrix": "matrix", "Builder": "b", "ConstraintForces": "forces", "Denoc": "denoc",
     "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FileBuilder": "builder",
     "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
-    "Mechanism": "robot mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
+    "Mechanism": "robot porter mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Platform": "platform tip top", "Record": "record",
-    "Result": "result", "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report",
+    "Result": "result", "SampledContacts": "met", "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report",
     "Stepped": "stepped", "SweepResult": "found", "Trajectory": "trajectory", "Viewer": "viewer", "Walk": "walk",
     "World": "world walker",
 }  # fmt: skip
@@ -59,7 +59,7 @@ ALIASES = {"kt": "kinetree", "g": "kinetree.ground"}
 """What modules are called, in prose as in code."""
 
 PARAMETERS = re.compile(
-    r"(link|link_\d|palm|upper)\.(M|M?[XYZ]{1,2})|joint\.(rotor_inertia|damping|friction|offset|stiffness|stribeck|fx)"
+    r"(b|link|link_\d|palm|upper)\.(M|mass|M?[XYZ]{1,2})|joint\.(rotor_inertia|damping|friction|offset|stiffness|stribeck|fx)"
     r"|(bodies|frames|joints|loops|tendons|forces|gravity|ground|controller|q0|v0|final|peak_force)\.\w+(\.\w+)*"
     r"|(elbow|log)\.\w+|(base|floating_base|base_joint|q_base|v_base|hip|trunk)\.([qwv]?[wxyz]|angle|about_y)"
 )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree_studio.view.show import _gallery_motion
+from kinetree_studio.view.show import gallery_motion
 
 
 @pytest.mark.parametrize("name", ["biped-planar", "biped-spatial", "biped-unified", "quadruped", "hexapod"])
@@ -47,17 +47,17 @@ def test_saved_models_keep_their_motion(tmp_path):
     robot.save(tmp_path / "saved.yaml")
     assert "motion: {kind: gallery, of: four-bar}" in (tmp_path / "saved.yaml").read_text()
     saved = kt.load(tmp_path / "saved.yaml")
-    track = _gallery_motion(saved.model.motion_of, saved)
+    track = gallery_motion(saved.model.motion_of, saved)
     wanted = kt.gallery.motion("four-bar").states(track.time)
     assert np.allclose(track.q, wanted.q)
     with kt.view(tmp_path / "saved.yaml", port=0) as viewer:
         assert viewer.player is not None
     shorter = saved.with_parameters({"loops": {"crank_pin": {"position": (0.03, 0, 0)}}})
-    moved = _gallery_motion("four-bar", shorter)
+    moved = gallery_motion("four-bar", shorter)
     assert shorter.closure_error(moved.q).max() < 1e-9  # by its own loops
     assert np.allclose(moved.q[:, 0], wanted.q[:, 0])
     assert np.abs(shorter.loop_jacobian(moved.q) @ moved.v[..., None]).max() < 1e-8
-    assert _gallery_motion("four-bar", kt.load("kuka-kr5")) is None
+    assert gallery_motion("four-bar", kt.load("kuka-kr5")) is None
     (tmp_path / "saved.yaml").write_text(
         (tmp_path / "saved.yaml").read_text().replace("kind: gallery", "kind: cycloid")
     )

@@ -73,6 +73,7 @@ METHODS = {
     "handle_response, inertia": lambda r, q: r.handle_response(q, np.zeros(r.nv), np.zeros(r.nv), "f1")[0],
     "kinetic_energy": lambda r, q, v: r.kinetic_energy(q, v),
     "potential_energy": lambda r, q: r.potential_energy(q),
+    "clearance": lambda r, q: r.clearance(q).distances,
     "power": lambda r, q, v, tau: r.power(q, v, tau),
     "power, wrenches": lambda r, q, v, tau: r.power(q, v, tau, LOAD),
     "regressor": lambda r, q, v, a: r.regressor(q, v, a, friction=True),
@@ -115,6 +116,7 @@ def robot() -> kt.Robot:
         data = {} if i == 0 else {"damping": 0.1, "friction": 0.2, "rotor_inertia": 0.05}
         builder.body(f"b{i}", parent, kind, joint_name=f"j{i}", position=(0.1, 0.2, 0.3), mass_properties=box, **data)
         builder.frame(f"f{i}", f"b{i}", (0.1, 0, 0), rpy=(0.1, 0.2, 0.3))
+        builder.shape(f"f{i}", kt.shapes.Capsule(0.02, 0.1))
     return builder.build()
 
 

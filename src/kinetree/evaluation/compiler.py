@@ -31,7 +31,6 @@ from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.factored import FactoredKernel, SolvedEquation
 from ..engine.kernels.follower_kernels import LedKernel, LedSolutionKernel, Spread
 from ..engine.kernels.kernel import Kernel
-from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
 from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
@@ -45,7 +44,7 @@ from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
-from .large_trees import roll
+from .large_trees import roll, rolled_kernel
 from .parameters import GivenParameters, Place, places_of_symbols, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
@@ -259,7 +258,7 @@ class Compiler:
         if self.tree.has_followers:
             return self._led(algorithm, options, lengths, shape, loaded)
         layouts = self._layouts(algorithm, loaded)
-        return RolledKernel(
+        return rolled_kernel(
             f"{algorithm.name} of {self.tree.name!r}", lambda: self.trace(algorithm.name, options), lengths, shape,
             None, algorithm.inputs, self.single_precision, target=self.target, schedule=lambda: roll(algorithm.function,
             self.tree, layouts, dict(options)),

@@ -35,7 +35,6 @@ from ..engine.differentiate import along, costs, jacobian, reverse
 from ..engine.graph import LESS, Graph, Node, TooLong, Undecided, inputs
 from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel, PreparedCall
-from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.search_kernel import SearchKernel, trace_search
 from ..engine.kernels.step_kernel import OneStateCall, StepKernel, trace_stages
 from ..engine.llvm import host
@@ -48,7 +47,7 @@ from ..spatial import Scalar
 from ..spatial.arrays import Array, flatten, pack, split
 from ..spatial.dual import Dual
 from .compiler import LARGEST_UNROLLED, LONGEST_CODE, fingerprint, is_coupled, warn_of_reference
-from .large_trees import roll
+from .large_trees import roll, rolled_kernel
 from .processor import supported
 
 Scalars = Sequence[Scalar]
@@ -672,7 +671,7 @@ class TreeProgram:
         self.threads = threads
         sizes = {"q": tree.nq, "v": tree.nv, "wrench": 6 * len(tree.bodies)}
         lengths = tuple(sizes[layout] for layout in layouts)
-        self.kernel = RolledKernel(
+        self.kernel = rolled_kernel(
             f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
             None, layouts, target=host.target(cpu), schedule=lambda: roll(function, tree, layouts, {}),
         )  # fmt: skip

@@ -387,6 +387,13 @@ class Model:
 
         return touching_pairs(self)
 
+    def without_contacts(self, pairs: Sequence[tuple[str, str]]) -> Model:
+        """Return the model in which these pairs of shapes or bodies never touch."""
+        from .shapes.pairs import check_pair
+
+        given = tuple(check_pair(self.shapes, pair, self.frame_table, "an excluded contact") for pair in pairs)
+        return replace(self, contact_exclusions=(*self.contact_exclusions, *given))
+
     def opened(self) -> Model:
         """Return the tree alone: without the constraints of loops and couplings."""
         return replace(self, loops=(), couplings=())

@@ -8,7 +8,6 @@ from importlib import resources
 from pathlib import Path
 
 from ..errors import RobotFileNotFoundError, nearest
-from ..io.gallery_files import gallery_file, gallery_names, only_a_study
 from .make import make
 from .robot import Robot, require_robot
 
@@ -73,6 +72,8 @@ def load(
     >>> robot.nv
     6
     """
+    from ..io.gallery_files import gallery_file, gallery_names
+
     if str(path) in gallery_names() and not Path(path).exists():
         with resources.as_file(gallery_file(str(path))) as file:
             return load(
@@ -103,6 +104,8 @@ def _in_gallery(path: Path) -> str:
     """Suggest a system of the gallery, for messages."""
     if path.suffix or len(path.parts) != 1:
         return ""
+    from ..io.gallery_files import gallery_names, only_a_study
+
     study = only_a_study(path.name)
     if study:
         return f"; {study}"

@@ -33,7 +33,6 @@ from ..model.drive_builder import with_spring
 from ..model.joint_fields import PerFreedom, numbers_of
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
-from ..model.shapes.pairs import check_pair
 from ..model.substitution import nested
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..spatial.arrays import Array, as_array, batch_shape
@@ -215,9 +214,7 @@ class Robot(Shown):
         pairs : sequence of pairs of str
             Names of shapes or of bodies, such as :meth:`sampled_contacts` finds.
         """
-        own = self.model
-        given = tuple(check_pair(own.shapes, pair, own.frame_table, "an excluded contact") for pair in pairs)
-        return self._again(replace(own, contact_exclusions=(*own.contact_exclusions, *given)))
+        return self._again(self.model.without_contacts(pairs))
 
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
         """Return the same robot with a payload welded to a body or frame, in whose axes it is given."""

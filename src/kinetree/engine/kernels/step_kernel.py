@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +34,9 @@ from ..llvm.vectors import Vectors, spread
 from ..make_once import made_once
 from ..result_memory import empty
 from .kernel import Kernel, address_of
-from .loop_kernel import InnerLoop, RolledKernel
+
+if TYPE_CHECKING:
+    from .loop_kernel import InnerLoop, RolledKernel
 
 RESULTS_AT_ONCE = 64
 """Results per function for a large tree: LLVM takes longer over one long function than over many short ones, and the
