@@ -49,9 +49,9 @@ VARIABLES = {
     "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
     "Mechanism": "robot porter mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Platform": "platform tip top", "Record": "record",
-    "Result": "result", "SampledContacts": "met", "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report",
-    "Stepped": "stepped", "SweepResult": "found", "Trajectory": "trajectory", "Viewer": "viewer", "Walk": "walk",
-    "World": "world walker",
+    "Result": "result", "RigidContacts": "contacts", "SampledContacts": "met", "SimulationError": "error",
+    "Singularity": "report", "Stepped": "stepped", "SweepResult": "found", "Trajectory": "trajectory",
+    "Viewer": "viewer", "Walk": "walk", "World": "world walker",
 }  # fmt: skip
 """What variables of prose may stand for, by classes."""
 

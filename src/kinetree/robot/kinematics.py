@@ -281,8 +281,8 @@ class Kinematics(Description):
         """Return which pairs of shapes that may touch overlap never, sometimes or always in random configurations.
 
         Pairs that always overlap are usually drawn into one another, and those that never do only cost time:
-        :meth:`Robot.without_contacts` leaves them out.  Configurations are as those of :meth:`random_configuration`; a pair
-        that can just touch in a corner of the joint limits may be missed, more samples find more of them.
+        :meth:`Robot.without_contacts` leaves them out.  Configurations are as those of :meth:`random_configuration`; a
+        pair that can just touch in a corner of the joint limits may be missed, more samples find more of them.
 
         Examples
         --------
