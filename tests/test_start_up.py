@@ -32,6 +32,7 @@ def test_importing_kinetree_imports_neither_simulation_nor_scipy():
         "kinetree_gallery",
         "kinetree_programs",
         "kinetree_studio",
+        "kinetree_learning",
     )
     code = f"import sys, kinetree; print([m for m in {late} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -76,6 +77,7 @@ def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
         "kinetree_gallery",
         "kinetree_programs",
         "kinetree_studio",
+        "kinetree_learning",
     )
     assert not [name for name in found if name.startswith(unwanted)]
 

@@ -20,7 +20,10 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("src/kinetree", "gallery/kinetree_gallery", "programs/kinetree_programs", "studio/kinetree_studio")
+PACKAGES = (
+    "src/kinetree", "gallery/kinetree_gallery", "programs/kinetree_programs", "studio/kinetree_studio",
+    "learning/kinetree_learning",
+)  # fmt: skip
 COMMANDS = (
     ("--version",), ("list",), ("info", "kuka-kr5"), ("doctor",),
     ("simulate", "kuka-kr5", "--time", "0.1", "-o", "motion.csv"),

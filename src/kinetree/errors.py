@@ -661,7 +661,7 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
-_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs", "kinetree_studio")
+_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs", "kinetree_studio", "kinetree_learning")
 
 _BETWEEN = ("functools", "contextlib")
 """Modules whose frames may lie between two frames of kinetree without being the caller."""

@@ -24,6 +24,7 @@ SOURCES = (
     ROOT / "gallery" / "kinetree_gallery",
     ROOT / "programs" / "kinetree_programs",
     ROOT / "studio" / "kinetree_studio",
+    ROOT / "learning" / "kinetree_learning",
 )
 PAGES = [
     page

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ..errors import KinetreeError
 from ..evaluation.machine_code import CodeCache, MachineCode, code_cache, machine_code
-from ..io.studio_package import of_studio
+from ..io.packages_above import module_above
 from ..version import VERSION
 from .bench import Timing, measure, sample
 from .shared import ERROR, GivenRobot, Json, make_console, messages, print_json
@@ -218,7 +218,7 @@ def _place() -> Path:
 def _browser() -> str:
     """Return the path of Chromium, which draws pictures; empty if there is none."""
     try:
-        return str(of_studio("view.browser").find_browser())
+        return str(module_above("kinetree_studio.view.browser").find_browser())
     except KinetreeError:
         return ""
 

@@ -1,5 +1,7 @@
 """Environments for reinforcement learning: worlds as Gymnasium environments, one or thousands at a time.
 
+The environments themselves are in a package above kinetree, ``kinetree_learning``.
+
 Examples
 --------
 >>> import kinetree as kt
@@ -9,50 +11,26 @@ Examples
 (8, 5)
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from ..errors import OptionError, as_public
+from ..errors import OptionError
+from ..io.packages_above import module_above
+from ..lazy_names import LazyNames
 
-if TYPE_CHECKING:
-    from .environment import Environment
-    from .making import make, make_vec, names
-    from .registration import register_environments
-    from .vector_environment import VectorEnvironment
+_NAMES = LazyNames(__name__)
 
-__all__ = ["Environment", "VectorEnvironment", "make", "make_vec", "names", "register_environments"]
+__all__ = _NAMES.all
+__dir__ = _NAMES.dir
 
-_PLACES = {
-    "Environment": ".environment",
-    "VectorEnvironment": ".vector_environment",
-    "make": ".making",
-    "make_vec": ".making",
-    "names": ".making",
-    "register_environments": ".registration",
-}
-"""Modules of the public names; they are imported on first use, which is when a missing Gymnasium is reported."""
-
-if find_spec("gymnasium") is not None:
-    import_module(".registration", __name__).register_environments()
+if find_spec("gymnasium") is not None:  # its names of our environments, for gymnasium.make
+    module_above("kinetree_learning.environments.registration").register_environments()
 
 
 def __getattr__(name: str) -> object:
     """Import a public name, and Gymnasium with it."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        found: object = as_public(getattr(import_module(_PLACES[name], __name__), name), __name__)
+        return _NAMES.get(name)
     except ModuleNotFoundError as problem:
         if problem.name != "gymnasium":
             raise
         raise OptionError("kinetree.gym needs the package gymnasium: pip install 'kinetree[gym]'") from None
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted(__all__)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
-from ...control.commands import Commanded
-from ...robot.load import load
-from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.instant import Moment
-from ...simulation.worlds.world import World
+from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
+from kinetree.control.commands import Commanded
+from kinetree.robot.load import load
+from kinetree.simulation.worlds.draws import Uniform
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.world import World
+
 from .task import Task, with_random
 
 SOLES = ("left_toe", "left_heel", "right_toe", "right_heel")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 SIZE = 240
 """Width and height in pixels."""

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...control.commands import Commanded
-from ...robot.load import load
-from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.instant import Moment
-from ...simulation.worlds.world import World
-from ...spatial import sqrt
+from kinetree.control.commands import Commanded
+from kinetree.robot.load import load
+from kinetree.simulation.worlds.draws import Uniform
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.world import World
+from kinetree.spatial import sqrt
+
 from .task import Task, with_random
 
 START = np.array([0.0, 1.2, 0.6, 0.0, 0.4, 0.0])

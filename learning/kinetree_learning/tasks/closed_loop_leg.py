@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
-from ...control.commands import Commanded
-from ...model.joints import Prismatic, Revolute
-from ...robot.builder import Builder
-from ...robot.robot import Robot
-from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.instant import Moment
-from ...simulation.worlds.world import World
+from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
+from kinetree.control.commands import Commanded
+from kinetree.model.joints import Prismatic, Revolute
+from kinetree.robot.builder import Builder
+from kinetree.robot.robot import Robot
+from kinetree.simulation.worlds.draws import Uniform
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.world import World
+
 from .task import Task, with_random
 
 HALF, UPPER, LOWER = 0.04, 0.16, 0.26

@@ -11,10 +11,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
-from ..simulation.worlds.world import World
-from ..spatial.arrays import Array, aligned_zeros
-from ..spatial.numbers import real_number, whole_number
+from kinetree.errors import OptionError, ShapeError, UnknownNameError
+from kinetree.simulation.worlds.world import World
+from kinetree.spatial.arrays import Array, aligned_zeros
+from kinetree.spatial.numbers import real_number, whole_number
+
 from .rendering import Painter
 
 RENDER_MODES = ("rgb_array",)

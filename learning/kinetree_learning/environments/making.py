@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UnknownNameError
+from kinetree.errors import UnknownNameError
+
+from ..tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
+from ..tasks.task import Task
 from .environment import Environment
-from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
-from .tasks.task import Task
 from .vector_environment import VectorEnvironment
 
 TASKS: dict[str, Task] = {

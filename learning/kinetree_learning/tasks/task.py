@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...simulation.worlds.world import World
+from kinetree.simulation.worlds.world import World
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..errors import OptionError, ShapeError, refuse_unknown_arguments
-from ..simulation.worlds.world import World
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, ShapeError, refuse_unknown_arguments
+from kinetree.simulation.worlds.world import World
+from kinetree.spatial.arrays import Array
+
 from .vector_environment import VectorEnvironment
 
 

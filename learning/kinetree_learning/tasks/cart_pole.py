@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...control.commands import Commanded
-from ...model.joints import Prismatic, Revolute
-from ...robot.builder import Builder
-from ...robot.robot import Robot
-from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.instant import Moment
-from ...simulation.worlds.world import World
-from ...spatial import cos, sin
+from kinetree.control.commands import Commanded
+from kinetree.model.joints import Prismatic, Revolute
+from kinetree.robot.builder import Builder
+from kinetree.robot.robot import Robot
+from kinetree.simulation.worlds.draws import Uniform
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.world import World
+from kinetree.spatial import cos, sin
+
 from .task import Task, with_random
 
 FORCE = 10.0

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.gym.tasks import quadruped
+from kinetree_learning.tasks import quadruped
 
 KNOWN = {
     "cart-pole": "CartPole", "arm": "Arm", "quadruped": "Quadruped", "biped": "Biped",

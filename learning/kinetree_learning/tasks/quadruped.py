@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
-from ...control.commands import Commanded
-from ...robot.load import load
-from ...simulation.worlds.draws import Uniform
-from ...simulation.worlds.instant import Moment
-from ...simulation.worlds.world import World
-from ...spatial import Vec3, sqrt
+from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
+from kinetree.control.commands import Commanded
+from kinetree.robot.load import load
+from kinetree.simulation.worlds.draws import Uniform
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.world import World
+from kinetree.spatial import Vec3, sqrt
+
 from .task import Task, with_random
 
 FEET = ("front_left_tip", "front_right_tip", "rear_left_tip", "rear_right_tip")

@@ -1,0 +1,1 @@
+"""Worlds as environments of Gymnasium."""

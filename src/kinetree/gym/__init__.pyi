@@ -1,0 +1,6 @@
+from kinetree_learning.environments.environment import Environment as Environment
+from kinetree_learning.environments.making import make as make
+from kinetree_learning.environments.making import make_vec as make_vec
+from kinetree_learning.environments.making import names as names
+from kinetree_learning.environments.registration import register_environments as register_environments
+from kinetree_learning.environments.vector_environment import VectorEnvironment as VectorEnvironment
