@@ -8,6 +8,7 @@ import heapq
 import inspect
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import FrameType, FunctionType
@@ -239,6 +240,12 @@ class UnknownNameError(KinetreeError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr
         return self.message
+
+
+def refuse_unknown(what: str, name: Any, known: Iterable[Any], **hints: Any) -> None:
+    """Raise an error that suggests what was meant, if a name is not known; further arguments are those of the error."""
+    if name not in known:
+        raise UnknownNameError(what, name, known, **hints)
 
 
 class ShapeError(KinetreeError, ValueError):
@@ -668,6 +675,11 @@ _BETWEEN = ("functools", "contextlib")
 
 _HANDS_ON = ("kinetree.loops.loops_class.prepared_dynamics", "kinetree.engine.kernels.direct_call", *_BETWEEN)
 """Modules that call on behalf of their caller."""
+
+
+def warn(text: str | Warning, category: type[Warning]) -> None:
+    """Warn at the line of the first caller outside kinetree."""
+    warnings.warn(text, category, callers_level())
 
 
 def callers_level() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, refuse_unknown
 from ..model.parameters import rows as parameter_rows
 from ..model.tree import Model
 
@@ -115,8 +115,7 @@ def check_parameters(tree: Model, names: Any) -> Any:
     several = (names,) if isinstance(names, str) else tuple(names)
     known = {p.name for p in parameter_rows(tree)}
     for name in several:
-        if name not in known:
-            raise UnknownNameError("parameter", name, known)
+        refuse_unknown("parameter", name, known)
     if len(set(several)) < len(several):
         twice = next(name for k, name in enumerate(several) if name in several[:k])
         raise OptionError(f"parameter {twice!r} is given twice")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError, nearest
+from ..errors import ShapeError, SingularError, UnsupportedError, nearest, refuse_unknown
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
 from ..spatial.arrays import Array, as_array, cross_matrix, pack, split
@@ -428,8 +428,7 @@ class Denoc:
         return level, level._block(name)
 
     def _block(self, name: str) -> int:
-        if name not in self.labels:
-            raise UnknownNameError("link" if self.parts is None else "module or link", name, self.labels)
+        refuse_unknown("link" if self.parts is None else "module or link", name, self.labels)
         return self.labels.index(name)
 
     def _rows(self, i: int) -> slice:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, UnknownNameError
+from ..errors import ShapeError, refuse_unknown
 from ..spatial.arrays import Array
 
 WIDEST = 12
@@ -36,8 +36,7 @@ class Axis:
         self._names = {**(parts or {}), **dict(zip(self.labels, self.slices, strict=True))}
 
     def __getitem__(self, name: str) -> slice:
-        if name not in self._names:
-            raise UnknownNameError("block", name, self._names)
+        refuse_unknown("block", name, self._names)
         return self._names[name]
 
     def __iter__(self) -> Iterator[tuple[str, slice]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import refuse_unknown
 from ..model.denoc_modules import Modules, equal_groups
 from ..model.tree import BASE, Model
 from ..spatial.arrays import Array, pack, split
@@ -136,8 +136,7 @@ def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
 
     ``N_1`` is N with a bar of module 1, ``p[x]`` the axes of link x, ``'`` a rate, ``^T`` a transpose, ``rho`` gravity.
     """
-    if dynamics not in DYNAMICS:
-        raise UnknownNameError("dynamics", dynamics, DYNAMICS)
+    refuse_unknown("dynamics", dynamics, DYNAMICS)
     table = _inverse_order(model, parts) if dynamics == "inverse_dynamics" else _forward_order(model, parts)
     return "\n".join([*table, *_equal_modules(model, parts)])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..io.units import Quantity
 from .values import read_values
 
@@ -111,7 +111,6 @@ def _in_full(robot: Robot, name: str) -> str:
     owned = [("bodies", "body", OF_BODIES, robot.body_names), ("joints", "joint", OF_JOINTS, robot.joint_names)]
     for table, kind, words, owners in owned:
         if what in words:
-            if owner not in owners:
-                raise UnknownNameError(f"{kind} to --set", owner, owners)
+            refuse_unknown(f"{kind} to --set", owner, owners)
             return f"{table}.{name}"
     return name

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..algorithms.table import AXES, METHOD, find
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, refuse_unknown
 from ..studies.controller_names import LAWS
 from .completion import complete_algorithm
 from .shared import GivenRobot, Json, make_console, print_json, takes_robot
@@ -123,8 +123,7 @@ def _law(given: GivenRobot, robot: Robot, kind: str, typed: dict[str, str | None
     from ..studies import simulation_setup  # importing the simulation takes a second
     from .run_simulation import gain_of
 
-    if kind not in LAWS:
-        raise UnknownNameError("controller", kind, LAWS)
+    refuse_unknown("controller", kind, LAWS)
     q = simulation_setup.configuration(robot, None, given.of_gallery)
     kp, kd, ki = (gain_of(robot, text, flag) for flag, text in typed.items())
     if ki is not None and kind not in ("pid", "computed-torque"):

@@ -13,7 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
+from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError, refuse_unknown
 from ..io.progress import Bar
 from .completion import complete_study
 from .error_wording import as_keys, as_options, worded
@@ -140,8 +140,7 @@ def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str
         return {study.name: list(study.analyses) for study in studies}
     known = list(dict.fromkeys(name for study in studies for name in study.analyses))
     for name in analyses:
-        if name not in known:
-            raise UnknownNameError("analysis in these studies", name, known)
+        refuse_unknown("analysis in these studies", name, known)
     chosen = {study.name: [name for name in study.analyses if name in analyses] for study in studies}
     return {name: own for name, own in chosen.items() if own}
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..contact.joint_stops import JointStops
-from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
+from ..errors import OptionError, OutputError, SimulationError, refuse_unknown
 from ..forces.from_yaml import load as load_forces
 from ..io.paths import is_folder
 from ..io.units import ShownUnits
@@ -224,8 +224,7 @@ def gain_of(robot: Robot, text: str | None, option: str, others: float | None = 
 def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str, others: float | None) -> list[float]:
     """Return one number per motor's freedom."""
     for name in given:
-        if name not in motors:
-            raise UnknownNameError(f"joint with a motor for {option}", name, motors)
+        refuse_unknown(f"joint with a motor for {option}", name, motors)
     left = [name for name in motors if name not in given]
     if left and others is None:
         raise OptionError(f"{option}: all motors need one, {', '.join(left)} too")

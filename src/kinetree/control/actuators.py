@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.compliant_directions import GivingWay, at_freedoms
 from ..algorithms.tendons import Driven, clamped, drive, transmission
-from ..errors import ModelError, ShapeError, UnknownNameError
+from ..errors import ModelError, ShapeError, refuse_unknown
 from ..model.tree import Model
 from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar
@@ -76,8 +76,7 @@ class Actuators(Controller):
             return np.asarray(self.signals, dtype=float) if nested else self.signals
         names = [a.name for a in tree.actuators]
         for name in self.signals:
-            if name not in names:
-                raise UnknownNameError("actuator", name, names)
+            refuse_unknown("actuator", name, names)
         given = [np.asarray(self.signals.get(name, 0.0), dtype=float) for name in names]
         return np.stack(np.broadcast_arrays(*given), axis=-1) if given else 0.0
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms.compliant_directions import GivingWay
 from ..algorithms.tendons import Driven
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
 from .actuators import Actuators, check_has_actuators, joint_forces, joint_impedance, resting_signals
@@ -57,8 +57,7 @@ class Commanded(Controller):
 
     def __post_init__(self) -> None:
         self.refuse_no_numbers()
-        if self.mode not in MODES:
-            raise UnknownNameError("kind of command", self.mode, MODES)
+        refuse_unknown("kind of command", self.mode, MODES)
         for name, needed in (("kp", self.mode == "position"), ("kd", self.mode == "velocity")):
             value = getattr(self, name)
             if holds_scalars(value):

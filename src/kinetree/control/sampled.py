@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, UnsupportedError, refuse_unknown
 from ..evaluation.law_failures import asked_with_lists
 from ..model.tree import Model
 from ..spatial import Scalar
@@ -135,8 +135,7 @@ class Sampled(Around):
         real_number(self.period, "the period of a Sampled controller", positive=True, unit="seconds")
         if real_number(self.delay, "the delay of a Sampled controller", unit="seconds") < 0.0:
             raise OptionError(f"the delay of a Sampled controller must not be negative, not {self.delay!r}")
-        if self.velocity not in VELOCITIES:
-            raise UnknownNameError("way to know velocities", self.velocity, VELOCITIES)
+        refuse_unknown("way to know velocities", self.velocity, VELOCITIES)
         if self.cutoff is not None:
             real_number(self.cutoff, Setting("cutoff"), positive=True, unit="hertz")
         for name in _ALLOWED:

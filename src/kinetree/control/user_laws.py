@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, refuse_unknown
 from ..evaluation.law_failures import asked_with_lists
 from ..evaluation.law_kernels import refuse_nested
 from ..model.tree import Model
@@ -45,8 +45,7 @@ class TorqueTable(Controller):
     def __post_init__(self) -> None:
         knots = check_times(self.times)
         rows = check_table(self.tau, len(knots), "tau")
-        if self.kind not in ("linear", "step"):
-            raise UnknownNameError("kind of table", self.kind, ("linear", "step"))
+        refuse_unknown("kind of table", self.kind, ("linear", "step"))
         if self.kind == "linear":
             made = hermite(knots, [rows])
         else:

@@ -8,7 +8,7 @@ from typing import Any
 from ..algorithms import singular_joints
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.table import ALGORITHMS, find
-from ..errors import Message, ModelError, OptionError, Setting, UnknownNameError
+from ..errors import Message, ModelError, OptionError, Setting, refuse_unknown
 from ..model.tree import Model
 
 Request = str | tuple[str, Mapping[str, Any]]
@@ -34,8 +34,7 @@ def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dic
     """
     algorithm = find(name)
     for given in options:
-        if given not in algorithm.option_names:
-            raise UnknownNameError(f"option of {name}", given, algorithm.option_names)
+        refuse_unknown(f"option of {name}", given, algorithm.option_names)
     for option in algorithm.options:
         if option.needed and option.name not in options:
             hint = _hint(model) if option.name in ("frame", "frames") else ""

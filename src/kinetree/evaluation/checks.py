@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import CONFIGURATIONS
-from ..errors import OptionError, ShapeError, SingularityWarning, StateError, callers_level
+from ..errors import OptionError, ShapeError, SingularityWarning, StateError, warn
 from ..model.tree import Joint, Model
 from ..spatial.arrays import Array, as_array, overlaps_itself
 
@@ -72,11 +71,10 @@ class StateChecks:
                 near = np.asarray(gimbal.kind.singularity(own)) < SINGULARITY_TOLERANCE
             if np.any(near):
                 place = "" if array.ndim == 1 else f" (first at batch index {_first(near)})"
-                warnings.warn(
+                warn(
                     f"joint {gimbal.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
                     "there are ill-conditioned; choose another Euler sequence or a quaternion joint",
                     SingularityWarning,
-                    stacklevel=callers_level(),
                 )
 
     def normalized(self, q: ArrayLike) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -34,7 +33,7 @@ from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
 from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, KinetreeWarning, SingularError, callers_level
+from ..errors import CompileError, KinetreeWarning, SingularError, warn
 from ..io.progress import in_steps
 from ..model.changes.regrouping import regrouped
 from ..model.changes.single_joints import expand_in_order
@@ -71,11 +70,10 @@ USUAL_METHOD = FORWARD_METHODS[0]
 
 def warn_of_reference(what: str) -> None:
     """Warn that the reference computes something because machine code would be too long."""
-    warnings.warn(
+    warn(
         f"{what} would be more than {LONGEST_CODE:,} operations, too many to compile: the slower reference is used "
         "instead. Batches compensate for much of that; with_backend('reference') does the same without this warning",
         KinetreeWarning,
-        stacklevel=callers_level(),
     )
 
 

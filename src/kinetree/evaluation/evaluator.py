@@ -7,7 +7,6 @@ Python: lists, other types, batches with several axes, a configuration that need
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from ..algorithms.rounding_of_dynamics import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
-from ..errors import KinetreeError, NoValueError, OptionError, SingularityWarning, callers_level
+from ..errors import KinetreeError, NoValueError, OptionError, SingularityWarning, warn
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
@@ -383,13 +382,12 @@ class Evaluator:
             found = conditioning(self.model)
             if found is not None:
                 joint = self.model.joints[found.joint].name
-                warnings.warn(
+                warn(
                     f"robot {self.model.name!r}: light bodies carry heavy ones, so rounding alone can spoil "
                     f"accelerations, near joint {joint!r} first: the mass matrix, with rows scaled to one size, has a "
                     f"condition number of {found.number:.2g}, where 1e16 leaves no digit. Give the light bodies their "
                     "real mass, or their joints rotor inertia (armature)",
                     SingularityWarning,
-                    stacklevel=callers_level(),
                 )
 
     def singular_joint(self, held: Collection[int] = ()) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, NoValueError, OptionError, ShapeError, UnknownNameError
+from ..errors import ModelError, NoValueError, OptionError, ShapeError, UnknownNameError, refuse_unknown
 from ..model.joint_fields import PER_FREEDOM
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
@@ -240,8 +240,7 @@ class ParameterReader:
         if not isinstance(content, Mapping):
             raise OptionError(f"{DRAWING} of the parameters must map names such as 'A.x' to numbers, not {content!r}")
         for key, value in content.items():
-            if key not in drawn.numbers:
-                raise UnknownNameError("number of the drawing", key, drawn.numbers)
+            refuse_unknown("number of the drawing", key, drawn.numbers)
             yield key, value
 
     def _properties(self, table: str, content: Any) -> Iterator[tuple[Place, Any]]:

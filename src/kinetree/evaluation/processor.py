@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import lru_cache
 
 from ..engine.llvm import host
-from ..errors import KinetreeWarning, OptionError, callers_level
+from ..errors import KinetreeWarning, OptionError, warn
 
 
 def check_cpu(cpu: str | None) -> str:
@@ -45,5 +44,5 @@ def supported() -> bool:
         reason = f"the processor ({here.cpu}) has no vectors that kinetree supports"
     except Exception as problem:
         reason = f"llvmlite cannot be used ({problem})"
-    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
+    warn(f"{reason}; the slower reference is used instead", KinetreeWarning)
     return False

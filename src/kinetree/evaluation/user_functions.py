@@ -17,7 +17,7 @@ from ..engine.differentiate import MODES, differentiate
 from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, ExplainsArguments, ModelError, ShapeError, UnknownNameError
+from ..errors import CompileError, ExplainsArguments, ModelError, ShapeError, refuse_unknown
 from ..spatial.arrays import as_array, flatten
 
 
@@ -51,8 +51,7 @@ class CompiledFunction(ExplainsArguments):
 
     def jacobian_by(self, mode: str) -> CompiledFunction:
         """Differentiate by columns (``"forward"``), by rows (``"reverse"``), or whichever is cheaper (``"auto"``)."""
-        if mode not in MODES:
-            raise UnknownNameError("mode of differentiation", mode, MODES)
+        refuse_unknown("mode of differentiation", mode, MODES)
 
         def source() -> Traced:
             return differentiate(self._source(), mode)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -28,10 +27,10 @@ from ..errors import (
     OutputError,
     Setting,
     SingularError,
-    UnknownNameError,
     UnsupportedError,
-    callers_level,
     explain_public,
+    refuse_unknown,
+    warn,
 )
 from ..evaluation.algorithm_options import Request, requests
 from ..evaluation.compiler import Compiler
@@ -156,8 +155,7 @@ def codegen(
         If the files cannot be written.
     """
     model = model_of(robot)
-    if precision not in PRECISIONS:
-        raise UnknownNameError("precision", precision, PRECISIONS)
+    refuse_unknown("precision", precision, PRECISIONS)
     if fma and own_math:
         does_without = Setting("own_math", True)
         raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
@@ -273,11 +271,10 @@ class _Export:
                 f"{self.name} of robot {model.name!r} overflows; use double precision and usual units"
             )
         if worst > WORTHLESS:
-            warnings.warn(
+            warn(
                 f"{self.name} of robot {model.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
                 f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
                 KinetreeWarning,
-                stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
 

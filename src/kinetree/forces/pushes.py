@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, refuse_unknown
 from ..evaluation.law_failures import asked_with_lists
 from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, Vec3
@@ -42,8 +42,7 @@ class Push(ForceElement):
 
     def __post_init__(self) -> None:
         frame_and_point(self.at)
-        if self.axes not in AXES:
-            raise UnknownNameError("kind of axes", self.axes, AXES)
+        refuse_unknown("kind of axes", self.axes, AXES)
         for name in self.VARIES:
             check_given(self, name, 3)
 

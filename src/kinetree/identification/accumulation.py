@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.linalg import qr as scipy_qr
 
 from ..algorithms.algorithm import ALL, check_parameters
-from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError, explains_arguments
+from ..errors import OptionError, Setting, ShapeError, StateError, explains_arguments, refuse_unknown
 from ..former_names import former_arguments
 from ..io.cluster import AHEAD, executor_of, most_processes
 from ..io.paths import as_path
@@ -87,8 +87,7 @@ class Accumulator:
     def __init__(
         self, robot: Robot, parameters: Sequence[str] | str = ALL, *, friction: bool = True, method: str = "qr"
     ) -> None:
-        if method not in METHODS:
-            raise UnknownNameError("method of accumulation", method, METHODS)
+        refuse_unknown("method of accumulation", method, METHODS)
         self.robot, self.friction, self.method = robot, friction, method
         chosen = check_parameters(robot.model, parameters)
         if chosen == ALL:

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from ..algorithms.passes import Scalars
 from ..algorithms.regressor import torque_regressor
-from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import IdentificationError, OptionError, ShapeError, UnsupportedError, refuse_unknown
 from ..evaluation.law_kernels import SlopeProgram, can_compile
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
@@ -223,10 +223,8 @@ def can_be_excited(robot: Robot) -> bool:
 
 
 def _check(robot: Robot, form: str, criterion: str, duration: float, count: int, starts: int) -> None:
-    if form not in FORMS:
-        raise UnknownNameError("form of motions", form, FORMS)
-    if criterion not in CRITERIA:
-        raise UnknownNameError("criterion", criterion, CRITERIA)
+    refuse_unknown("form of motions", form, FORMS)
+    refuse_unknown("criterion", criterion, CRITERIA)
     if not 0.0 < duration < np.inf:
         raise OptionError(f"duration must be a time in seconds, not {duration!r}")
     if count < 2 or starts < 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
+from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, warn
 from ..model.parameters import OF_BODIES
 from ..spatial.arrays import Array
 from . import report
@@ -243,12 +242,11 @@ class Identified(ExplainsArguments):
         slow = [name for name, own in self.friction.items() if own.time]
         lost += [f"time constant of the damping of {', '.join(slow)}"] if slow else []
         if lost and Path(path).suffix.lower() not in (".yaml", ".yml"):
-            warnings.warn(
+            warn(
                 f"{path}: such a file holds only viscous and Coulomb friction; the rest "
                 f"({'; '.join(lost)}) is only in the report, so the file's robot has larger errors than errors() says. "
                 "friction='coulomb' fits what every file can hold; .yaml keeps everything",
                 IdentificationWarning,
-                stacklevel=callers_level(),
             )
 
     def report(self, folder: str | os.PathLike[str], held_out: Data | None = None, format: str = "html") -> Path:

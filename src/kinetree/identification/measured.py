@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -20,7 +19,7 @@ from ..errors import (
     IdentificationWarning,
     OptionError,
     ShapeError,
-    callers_level,
+    warn,
 )
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
@@ -100,7 +99,7 @@ class Measured(ExplainsArguments):
         _refuse_odd_times(times, ~again, name)
         if again.any():
             words = words_about_repeated(int(again.sum()), len(times))
-            warnings.warn(f"{name}: {words}", IdentificationWarning, stacklevel=callers_level())
+            warn(f"{name}: {words}", IdentificationWarning)
             own = {key: None if x is None else x[~again] for key, x in own.items()}
             forces = {frame: x[~again] for frame, x in forces.items()}
         own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark, "named": bool(named)}
@@ -138,7 +137,7 @@ class Measured(ExplainsArguments):
         path = Path(path)
         source, currents = _open(path, robot)
         if source.doubt:
-            warnings.warn(f"{path.name}: {source.doubt}", IdentificationWarning, stacklevel=callers_level())
+            warn(f"{path.name}: {source.doubt}", IdentificationWarning)
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
         times, arrays = source.whole()
@@ -275,12 +274,11 @@ def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[i
     taken, motors = robot.independent(), [robot.v_names[k] for k in driven]
     if taken == motors:
         return
-    warnings.warn(
+    warn(
         f"{data.name}: q has {len(taken)} columns, which are taken for the independent joints {', '.join(taken)}, in "
         f"this order; the motors are {', '.join(motors) or 'none'}. Give the positions of all {robot.nq} joints, name "
         f"the columns in a file ('q_{taken[0]}'), or make the mechanism with independent=[...] as they are",
         IdentificationWarning,
-        stacklevel=callers_level(),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import IdentificationError, IdentificationWarning, callers_level, explains_arguments
+from ..errors import IdentificationError, IdentificationWarning, explains_arguments, warn
 from ..former_names import former_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
@@ -234,9 +234,8 @@ def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: fl
     if not 1.0 / tuned.COMMON < weighs < tuned.COMMON:
         words.append(f"the robot itself would weigh {weighs:.3g} times what its file says")
     if words:
-        warnings.warn(
+        warn(
             f"the gains of drives are in doubt ({listed}): {'; '.join(words)}. Is this the load that was carried, on "
             "this body and in its axes? A heavier one, and a motion in which every joint feels it, tell more",
             IdentificationWarning,
-            stacklevel=callers_level(),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,9 +15,10 @@ from ..errors import (
     IdentificationWarning,
     OptionError,
     UnknownNameError,
-    callers_level,
     explains_arguments,
-)  # fmt: skip
+    refuse_unknown,
+    warn,
+)
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
 from ..spatial.arrays import Array
@@ -356,12 +356,11 @@ def _of_gains(robot: Robot, asked: object, found: Array | None) -> list[str]:
 
 def _warn(words: Iterable[str]) -> None:
     for word in words:
-        warnings.warn(word, IdentificationWarning, stacklevel=callers_level())
+        warn(word, IdentificationWarning)
 
 
 def _check_options(estimator: str, way: str | None) -> None:
-    if estimator not in (*METHODS, "didim"):
-        raise UnknownNameError("estimator", estimator, (*METHODS, "didim"))
+    refuse_unknown("estimator", estimator, (*METHODS, "didim"))
     if way is not None and way not in WAYS:
         raise UnknownNameError("way to consistent parameters", way, WAYS)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OutputError, UnknownNameError
+from ..errors import OutputError, refuse_unknown
 from ..io.atomic_files import beside
 from ..io.plot_style import COLORS, RC, legend_beside, line
 from .equations import MeasuredEquations
@@ -115,8 +115,7 @@ def write(found: Identified, folder: Path, held_out: Data | None, format: str) -
     held_out : Measured, path, or several of them, optional
     format : {"html", "markdown"}
     """
-    if format not in FORMATS:
-        raise UnknownNameError("format of reports", format, FORMATS)
+    refuse_unknown("format of reports", format, FORMATS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -7,14 +7,13 @@ samples were really taken.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from ..errors import IdentificationError, IdentificationWarning, callers_level
+from ..errors import IdentificationError, IdentificationWarning, warn
 from ..spatial.arrays import Array
 from . import tuned_constants as tuned
 from .measured import Measured
@@ -101,7 +100,7 @@ def _finite_rows(data: Measured, notes: list[str]) -> Array:
         raise IdentificationError(f"{data.name}: {len(bad)} of {len(good)} rows have NaN in them; too few are left")
     message = f"{len(bad)} of {len(good)} rows have NaN in them, the first is row {bad[0] + 1}; they are left out"
     notes.append(message)
-    warnings.warn(f"{data.name}: {message}", IdentificationWarning, stacklevel=callers_level())
+    warn(f"{data.name}: {message}", IdentificationWarning)
     return good
 
 

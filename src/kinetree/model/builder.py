@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter
@@ -13,7 +12,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 import numpy as np
 
-from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
+from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError, refuse_unknown, warn
 from ..spatial.numbers import shown
 from .drive_builder import DriveBuilder
 from .graph import Draft, GraphError, can_close, check_rods, checked_loops, inverse, span, split, why_uncuttable
@@ -118,11 +117,11 @@ class ModelBuilder(DriveBuilder, ShapeBuilder):
         """Report something that real-world files may contain but a mechanism should not have."""
         if self.strict:
             raise ModelError(message)
-        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        warn(message, ModelWarning)
 
     def doubt(self, message: str) -> None:
         """Warn of something that may be intended but is more likely a mistake."""
-        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        warn(message, ModelWarning)
 
     def doubt_limits(self, name: str, kind: JointKind, data: Mapping[str, Any]) -> None:
         """Warn of a joint's limits that look like degrees."""
@@ -513,8 +512,7 @@ class ModelBuilder(DriveBuilder, ShapeBuilder):
             still = f"robot {self.name!r} has no moving joints: there is nothing to compute, unless "
             self._oddity(Message(still, Setting("floating_base", True), " lets it float"))
         for name, (body, pose) in self._frames.items():
-            if body not in seat:
-                raise UnknownNameError(f"body (of frame {name!r})", body, seat)
+            refuse_unknown(f"body (of frame {name!r})", body, seat)
             carrier, place = seat[body]
             if name in bodies and name != body:
                 raise ModelError(f"frame {name!r} has the name of a body")
@@ -547,8 +545,7 @@ class ModelBuilder(DriveBuilder, ShapeBuilder):
             kind = draft.kind.name
             raise GraphError(f"loop {draft.name!r}: a {kind} joint cannot close a loop; cut another joint", draft.name)
         for body in (draft.parent, draft.child):
-            if body not in places:
-                raise UnknownNameError(f"body (of loop {draft.name!r})", body, places)
+            refuse_unknown(f"body (of loop {draft.name!r})", body, places)
         (a, pose_a), (b, pose_b) = places[draft.parent], places[draft.child]
         if a == b:
             message = f"loop {draft.name!r} joins {draft.parent!r} to {draft.child!r}, which is the same rigid body"
@@ -580,8 +577,7 @@ def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
         waiting: dict[str, Mimic] = {}
         while joint.mimic is not None and joint.name not in settled:
             leader = joint.mimic.leader
-            if leader not in by_name:
-                raise UnknownNameError(f"moving joint (mimicked by joint {joint.name!r})", leader, by_name)
+            refuse_unknown(f"moving joint (mimicked by joint {joint.name!r})", leader, by_name)
             if joint.name in waiting:
                 raise ModelError(f"joints mimic one another in a circle: {circle(waiting, joint.name)}")
             waiting[joint.name] = joint.mimic

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..io.units import in_si
 from ..spatial.arrays import as_array, batch_shape
 from .tree import Model
@@ -21,8 +21,7 @@ def neutral(model: Model) -> np.ndarray:
 def named(model: Model, name: str) -> np.ndarray:
     """Return a named configuration of the model, (nq,)."""
     found = {c.name: c for c in model.configurations}
-    if name not in found:
-        raise UnknownNameError("configuration", name, found)
+    refuse_unknown("configuration", name, found)
     q = neutral(model)
     for joint, position in found[name].positions:
         own = model.joints[model.joint_index[joint]] if joint in model.joint_index else None

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, UnknownNameError, refuse_unknown
 from .tree import BASE, Model
 
 ALIKE = ("numbers", "architecture")
@@ -89,8 +89,7 @@ def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tupl
     steps compute them; with ``"numbers"``, they must also have the same masses, rotors and springs, and the same
     placements of all joints except the first. Where a module is mounted and what it carries do not matter.
     """
-    if by not in ALIKE:
-        raise UnknownNameError("way to compare modules", by, ALIKE)
+    refuse_unknown("way to compare modules", by, ALIKE)
     groups: dict[Hashable, list[int]] = {}
     for m, chain in enumerate(parts.bodies):
         own = tuple(_own(tree, k, by == "numbers", first=k == chain[0]) for k in chain)

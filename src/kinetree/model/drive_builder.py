@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..errors import ExplainsArguments, ModelError, UnknownNameError
+from ..errors import ExplainsArguments, ModelError, UnknownNameError, refuse_unknown
 from .actuators import Actuator, JointCoupling, Tendon, Waypoint
 from .joint_fields import per_freedom
 from .pose import Pose, floats
@@ -226,8 +226,7 @@ class DriveBuilder(ExplainsArguments):
             _one_freedom(name, joints, f"tendon {draft.name!r}")
         points = []
         for end, position in draft.points:
-            if end not in places:
-                raise UnknownNameError(f"body or frame (of tendon {draft.name!r})", end, places)
+            refuse_unknown(f"body or frame (of tendon {draft.name!r})", end, places)
             body, pose = places[end]
             x, y, z = (pose @ Pose.of(position)).translation
             points.append(Waypoint(body, (x, y, z), end, position))
@@ -248,8 +247,7 @@ class DriveBuilder(ExplainsArguments):
 
 def _one_freedom(name: str, joints: Sequence[Joint], whose: str) -> None:
     known = {j.name: j for j in joints}
-    if name not in known:
-        raise UnknownNameError(f"moving joint (of {whose})", name, known)
+    refuse_unknown(f"moving joint (of {whose})", name, known)
     if known[name].kind.nv != 1:
         raise ModelError(
             f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed: build it from "

@@ -19,13 +19,12 @@ their meaning.
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from ..errors import ModelError, ModelWarning, refuse_unknown, warn
 from .joint_fields import FIELDS, passive_data
 from .joints import Distance, Fixed, JointKind, Reversed, reverse
 from .mass import MassProperties
@@ -181,8 +180,7 @@ def span(
         If a body cannot be reached, or a cut disconnects one.
     """
     rule = rule or RULES[0]
-    if rule not in RULES:
-        raise UnknownNameError("rule for the spanning tree", rule, RULES)
+    refuse_unknown("rule for the spanning tree", rule, RULES)
     named = _named_cuts(joints, cuts)
     kept = why_uncuttable(joints, coupled)
     check_rods(joints, kept)
@@ -209,8 +207,7 @@ def _named_cuts(joints: Sequence[Draft], cuts: Sequence[str] | None) -> set[str]
         raise ModelError(f"cuts is a list of joint names; for a single one, write [{cuts!r}]")
     known = [d.name for d in joints]
     for name in cuts or ():
-        if name not in known:
-            raise UnknownNameError("joint to cut", name, known)
+        refuse_unknown("joint to cut", name, known)
     return set(cuts or ())
 
 
@@ -373,11 +370,10 @@ def checked_loops(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
         elif not alike:
             continue
         if one.kind == other.kind:
-            warnings.warn(
+            warn(
                 f"loops {one.name!r} and {other.name!r} are the same joint twice: the second adds no constraint, and "
                 "leaves open how they share forces; leave one of them out",
                 ModelWarning,
-                stacklevel=callers_level(),
             )
     return loops
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, refuse_unknown
 from .pose import Pose
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class ShapeBuilder:
         from .shapes.pairs import check_pair, with_names
 
         for shape in self._shapes:
-            if shape.frame not in frames:
-                raise UnknownNameError(f"body or frame (of shape {shape.name or shape.kind!r})", shape.frame, frames)
+            refuse_unknown(f"body or frame (of shape {shape.name or shape.kind!r})", shape.frame, frames)
         shapes = with_names(self._shapes)
         apart = tuple(check_pair(shapes, pair, frames, "an excluded contact") for pair in self._kept_apart)
         touch = tuple(check_pair(shapes, pair, frames, "an allowed contact") for pair in self._let_touch)

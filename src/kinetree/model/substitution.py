@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, OptionError, UnknownNameError
+from ..errors import ModelError, OptionError, refuse_unknown
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, RotationLike, Scalar, Transform, Vec3
 from .actuators import Tendon, Waypoint
 from .changes.over_any_scalar import ScalarMass, ScalarPose, ScalarTen
@@ -310,12 +310,10 @@ def substitution(
     free_fall = None if gravity is None else _numbers(gravity, (3,), "gravity")
     known = {p.name for p in rows(model)} if parameters else set()
     for name in parameters or ():
-        if name not in known:
-            raise UnknownNameError("parameter", name, known)
+        refuse_unknown("parameter", name, known)
     flat = {name: _number(x) for name, x in (parameters or {}).items()}
     for name in symbols or ():
-        if name not in model.symbols:
-            raise UnknownNameError("symbol", name, model.symbols)
+        refuse_unknown("symbol", name, model.symbols)
     free = {name: _number(x) for name, x in (symbols or {}).items()}
     made = Substitution(
         tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"], tables["tendon"], free
@@ -330,16 +328,14 @@ def _checked(
     """Check that names and properties are known and sizes are right."""
     found: dict[str, dict[str, Any]] = {}
     for name, values in (given or {}).items():
-        if name not in names:
-            raise UnknownNameError(what, name, names)
+        refuse_unknown(what, name, names)
         if not isinstance(values, Mapping):
             raise ModelError(f"parameters of {what} {name!r} must be a mapping such as {{{properties[0]!r}: ...}}")
         found[name] = {}
         for key, value in values.items():
             if what == "tendon" and key == "points":
                 raise ModelError(f"tendon {name!r}: {POINTS_FOLLOW_FRAMES}")
-            if key not in properties:
-                raise UnknownNameError(f"parameter of {what} {name!r}", key, properties)
+            refuse_unknown(f"parameter of {what} {name!r}", key, properties)
             sizes, place = SIZES.get(key), f"{key} of {what} {name!r}"
             found[name][key] = _numbers(value, sizes, place) if sizes else _number(value)
     return found

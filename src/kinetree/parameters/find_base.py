@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..evaluation.small_matrices import one_blas_thread
 from ..export.symbolic.parameters import Parametric
 from ..model.changes.values import generic, symbols_of_geometry
@@ -110,12 +110,10 @@ def base_parameters(
     rotors : bool
         Whether to also group the rotors of motors.
     """
-    if method not in METHODS:
-        raise UnknownNameError("method of finding base parameters", method, METHODS)
+    refuse_unknown("method of finding base parameters", method, METHODS)
     if symbols is not None and method not in ("auto", "rules"):
         raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
-    if in_between not in IN_BETWEEN:
-        raise UnknownNameError("way with effects in between", in_between, IN_BETWEEN)
+    refuse_unknown("way with effects in between", in_between, IN_BETWEEN)
     considered = Considered(generic(model), friction, rotors)
     search = _ThreeMethods(considered, assembled, in_between)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import refuse_unknown
 from ..export.operation_counts import count_algorithm
 from ..model.changes.regrouping import divided
 from ..model.joints import Revolute
@@ -42,8 +42,7 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
         symbol for each number that is not zero.  ``"fewest"``: the table or one of two other choices, whichever takes
         the fewest operations for inverse dynamics.
     """
-    if form not in FORMS:
-        raise UnknownNameError("form of grouped parameters", form, FORMS)
+    refuse_unknown("form of grouped parameters", form, FORMS)
     table = parameters(model)
     values = table.values.copy()
     values[list(base.considered)] = 0.0

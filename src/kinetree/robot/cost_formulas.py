@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from ..errors import UnknownNameError, explain_public
+from ..errors import explain_public, refuse_unknown
 from ..export.operation_counts import (
     Compared,
     Costed,
@@ -80,8 +80,7 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
     single : bool
         Whether to write each joint as a chain of hinges with massless links between them.
     """
-    if joint not in CHAINS:
-        raise UnknownNameError("kind of general chain", joint, CHAINS)
+    refuse_unknown("kind of general chain", joint, CHAINS)
     whole_number(joints, "joints", 1, MOST_JOINTS)
     builder = Builder(f"general chain of {joints} {joint} joints", gravity=(1.5, 2.25, -9.75))
     inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
@@ -156,10 +155,8 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
         If the counts are not a polynomial of the expected degree.
     """
     known = FITTED | ABSOLUTE
-    if algorithm not in known:
-        raise UnknownNameError("fitted algorithm", algorithm, known)
-    if joint not in CHAINS:
-        raise UnknownNameError("kind of general chain", joint, CHAINS)
+    refuse_unknown("fitted algorithm", algorithm, known)
+    refuse_unknown("kind of general chain", joint, CHAINS)
     name, options, degree = known[algorithm]
     last = _FIRST + degree + _EXTRA
     counts = {k: cost(general_chain(joint, k, single=single), name, **options) for k in range(1, last + 1)}

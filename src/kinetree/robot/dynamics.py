@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
-from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError, refuse_unknown
 from ..evaluation.direct_methods import direct, direct_or_by_loops
 from ..evaluation.friction_on_arrays import friction_force, friction_slope
 from ..evaluation.given_joints import read_given
@@ -291,8 +291,7 @@ class Dynamics(Kinematics):
         if stabilization or project or tolerance is not None:
             self._only_with_loops(stabilization=stabilization, project=project, tolerance=tolerance)
         chosen = FORWARD_METHODS[0] if method is None else method
-        if chosen not in FORWARD_METHODS:
-            raise UnknownNameError("method of forward dynamics", chosen, FORWARD_METHODS)
+        refuse_unknown("method of forward dynamics", chosen, FORWARD_METHODS)
         if parameters is not None:
             parameters = self.evaluator.read_parameters(parameters)
         self.evaluator.check_pivots(parameters=parameters)
@@ -461,8 +460,7 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv, nv)
         """
-        if method not in MASS_MATRIX_METHODS:
-            raise UnknownNameError("method of the mass matrix", method, MASS_MATRIX_METHODS)
+        refuse_unknown("method of the mass matrix", method, MASS_MATRIX_METHODS)
         options = {"method": method}
         return self.evaluator.run("mass_matrix", options, parameters=parameters, out=out, threads=threads, q=q)
 
@@ -492,8 +490,7 @@ class Dynamics(Kinematics):
         L (..., nv, nv) and d (..., nv) with ``M = L.T @ diag(d) @ L``, or L alone with ``M = L.T @ L``
         """
         self.evaluator.check_pivots()
-        if form not in ("LTDL", "LTL"):
-            raise UnknownNameError("factorization", form, ("LTDL", "LTL"))
+        refuse_unknown("factorization", form, ("LTDL", "LTL"))
         rows = self.evaluator.run("mass_matrix_factors", {"form": form}, q=q)
         return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import check_frames
 from ..algorithms.table import HANDLE_METHODS
-from ..errors import OptionError, SingularError, UnknownNameError
+from ..errors import OptionError, SingularError, refuse_unknown
 from ..evaluation.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array
 from .dynamics import Dynamics
@@ -79,8 +79,7 @@ class HandleMethods(Dynamics):
         ndarray, shape (..., 6k, 6k)
         """
         check_axes(axes)
-        if method not in HANDLE_METHODS:
-            raise UnknownNameError("method of operational-space inertia", method, HANDLE_METHODS)
+        refuse_unknown("method of operational-space inertia", method, HANDLE_METHODS)
         names = self._handles(frames)
         held = SingularError(
             f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "

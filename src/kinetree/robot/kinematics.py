@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import jacobian
-from ..errors import OptionError, SingularError, UnknownNameError
+from ..errors import OptionError, SingularError, refuse_unknown
 from ..evaluation.checks import check_threads
 from ..evaluation.direct_methods import direct
 from ..evaluation.evaluator import Evaluator
@@ -357,5 +357,4 @@ class Kinematics(Description):
 
 def check_axes(axes: str) -> None:
     """Refuse unknown kinds of axes."""
-    if axes not in jacobian.FRAMES:
-        raise UnknownNameError("way to express a velocity (axes)", axes, jacobian.FRAMES)
+    refuse_unknown("way to express a velocity (axes)", axes, jacobian.FRAMES)

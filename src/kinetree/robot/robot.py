@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.table import ALGORITHMS
-from ..errors import ModelError, NoLoopsError, OptionError, SingularError, UnknownNameError, UnsupportedError
+from ..errors import (
+    ModelError,
+    NoLoopsError,
+    OptionError,
+    SingularError,
+    UnknownNameError,
+    UnsupportedError,
+    refuse_unknown,
+)
 from ..evaluation.algorithm_options import complete_options, requests
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.processor import check_cpu
@@ -138,8 +146,7 @@ class Robot(Shown):
         if self.backend not in BACKENDS:
             origin = "" if backend else " (KINETREE_BACKEND in the environment)"
             raise UnknownNameError(f"backend{origin}", self.backend, BACKENDS)
-        if precision not in ("double", "single"):
-            raise UnknownNameError("precision", precision, ("double", "single"))
+        refuse_unknown("precision", precision, ("double", "single"))
         self.cpu = check_cpu(cpu)
         self.evaluator = Evaluator(model, self.backend, precision, self.cpu)
 

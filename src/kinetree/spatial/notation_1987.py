@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, UnknownNameError, explain_public
+from ..errors import ShapeError, explain_public, refuse_unknown
 from .arrays import Array, as_array
 
 Quantity = Literal["motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"]
@@ -41,8 +41,7 @@ def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
     >>> print(to_1987([1, 2, 3, 4, 5, 6], "force"))
     [4. 5. 6. 1. 2. 3.]
     """
-    if quantity not in QUANTITIES:
-        raise UnknownNameError("spatial quantity", quantity, QUANTITIES)
+    refuse_unknown("spatial quantity", quantity, QUANTITIES)
     array = _spatial(value)
     if array.ndim == 1 or (quantity in ("motion", "force") and array.shape[-1] == 6 and array.shape[-2] != 6):
         return _swapped(array, -1) if quantity == "force" else np.array(array)

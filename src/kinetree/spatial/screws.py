@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UnknownNameError, explain_public
+from ..errors import explain_public, refuse_unknown
 from .arrays import Array, as_array, batch_shape
 
 Kind = Literal["motion", "force"]
@@ -28,8 +28,7 @@ def _ordered(kind: str, line: Array, free: Array) -> Array:
 
 def _parts(vector: ArrayLike, kind: str) -> tuple[Array, Array]:
     """Return the part on the line and the free part."""
-    if kind not in KINDS:
-        raise UnknownNameError("kind of spatial vector", kind, KINDS)
+    refuse_unknown("kind of spatial vector", kind, KINDS)
     whole = as_array(vector, (6,), "vector", "moment or angular part first")
     first, second = whole[..., :3], whole[..., 3:]
     return (first, second) if kind == "motion" else (second, first)
@@ -60,8 +59,7 @@ def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -
     >>> print(line_vector([5, 0, 0], [0, 0, 1], "force"))
     [0. 5. 0. 5. 0. 0.]
     """
-    if kind not in KINDS:
-        raise UnknownNameError("kind of spatial vector", kind, KINDS)
+    refuse_unknown("kind of spatial vector", kind, KINDS)
     along, place = as_array(direction, (3,), "direction"), as_array(point, (3,), "point")
     batch_shape(direction=(along, 1), point=(place, 1))
     return _ordered(kind, along, np.cross(place, along))
@@ -69,8 +67,7 @@ def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -
 
 def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
     """Return a vector (..., 6) without a line of action: a translation, or a couple (Featherstone section 2.3)."""
-    if kind not in KINDS:
-        raise UnknownNameError("kind of spatial vector", kind, KINDS)
+    refuse_unknown("kind of spatial vector", kind, KINDS)
     along = as_array(direction, (3,), "direction")
     return _ordered(kind, np.zeros_like(along), along)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, explains_arguments, refuse_unknown
 from ..io.pictures import drawing
 from ..io.plot_style import COLORS, line
 from ..io.units import LENGTHS
@@ -154,8 +154,7 @@ def plot_mechanism(
     motion = np.atleast_2d(np.asarray(q, dtype=float))
     if motion.ndim != 2 or motion.shape[1] != robot.nq or not len(motion):
         raise ShapeError(f"q must be one configuration ({robot.nq},) or a motion (T, {robot.nq}), not {np.shape(q)}")
-    if units not in LENGTHS:
-        raise UnknownNameError("unit of length", units, LENGTHS)
+    refuse_unknown("unit of length", units, LENGTHS)
     if len(view) != 2 or not {*view} <= {*"xyz"} or phantoms < 0:
         raise OptionError(f"view is a plane, such as 'xy' or 'xz', phantoms 0 or more; not {view!r}, {phantoms}")
     names = [path] if isinstance(path, str) else path

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import refuse_unknown
 from ..io.plain_json import plain
 
 RELATIONS = ("=", "<", ">")
@@ -59,8 +59,7 @@ class Fact:
     source: str = "ours"
 
     def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise UnknownNameError("relation of a fact", self.relation, RELATIONS)
+        refuse_unknown("relation of a fact", self.relation, RELATIONS)
         decided = self._compare() if self.holds is None else bool(self.holds)
         object.__setattr__(self, "holds", decided)
 

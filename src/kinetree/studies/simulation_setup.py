@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +26,8 @@ from ..errors import (
     ShapeError,
     StateError,
     UnknownNameError,
-    callers_level,
+    refuse_unknown,
+    warn,
 )
 from ..io.tables.reading import open_table
 from ..io.units import Quantity
@@ -152,11 +152,10 @@ def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], wh
             continue
         doubtful = which == "q" and units[place] == "rad" and place not in endless and like_degrees(value)
         if doubtful:
-            warnings.warn(
+            warn(
                 f"{what}: {names[place]} = {value:g} rad is {value / (2.0 * math.pi):.1f} turns; angles are in "
                 f"radians, write {value:g}deg for degrees",
                 ModelWarning,
-                stacklevel=callers_level(),
             )
             return
 
@@ -168,11 +167,10 @@ def warn_of_limits(robot: Robot, q: Array, what: str) -> None:
         own = q[joint.q_slice]
         if joint.mimic is None and np.any((own < lower) | (own > upper)):
             k = int(np.argmax((own < lower) | (own > upper)))
-            warnings.warn(
+            warn(
                 f"{what}: {robot.q_names[joint.q_slice.start + k]} = {own[k]:g} is beyond its range, from {lower[k]:g} "
                 f"to {upper[k]:g}",
                 ModelWarning,
-                stacklevel=callers_level(),
             )
             return
 
@@ -298,8 +296,7 @@ def controller(
     limit : float or sequence, optional
         Limits to use instead of the robot's: one number, or one per motor.
     """
-    if kind not in CONTROLLERS:
-        raise UnknownNameError("controller", kind, CONTROLLERS)
+    refuse_unknown("controller", kind, CONTROLLERS)
     if kind not in ("none", "gravity") and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     stiffness, damping = completed_gains(kind, robot, begin[0], kp, kd)
@@ -427,12 +424,10 @@ def compliant_ground(
     """
     usual: Mapping[str, float] = {}
     if source is not None:
-        if source not in SOURCE_SETS:
-            raise UnknownNameError("set of ground data", source, SOURCE_SETS)
+        refuse_unknown("set of ground data", source, SOURCE_SETS)
         usual = SOURCE_SETS[source]
     kind = ("hunt-crossley" if source is None else "firm") if kind is None else kind
-    if kind not in GROUNDS:
-        raise UnknownNameError("kind of ground", kind, GROUNDS)
+    refuse_unknown("kind of ground", kind, GROUNDS)
     if source is not None and kind == "hunt-crossley":
         raise OptionError(
             f"the ground of {source!r} is 'firm' or 'dusty', not {kind!r}: its numbers are those of a damper"
@@ -445,8 +440,7 @@ def compliant_ground(
     chosen = list(whole_body(robot)) if list(spots) == ["all"] else list(spots)
     for spot in chosen:
         name = getattr(spot, "frame", spot)
-        if name not in known:
-            raise UnknownNameError("frame that could touch the ground", name, known)
+        refuse_unknown("frame that could touch the ground", name, known)
     friction = usual.get("friction", 0.7) if friction is None else friction
     steep = usual.get("sliding_damping", 1000.0) if sliding_damping is None else sliding_damping
     rubbing = PseudoCoulomb(friction, steep, source is None if isotropic is None else isotropic) if friction else None
@@ -501,7 +495,7 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
     if times is None or len(times) < 2:
         raise FileFormatError(f"a motion needs at least two rows, not {0 if times is None else len(times)}", str(path))
     if table.rules:
-        warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
+        warn(f"{path}: {table.rules}", ModelWarning)
     try:
         made = trajectories.sampled(times, given["q"], given.get("v"), given.get("a"))
     except KinetreeError as problem:

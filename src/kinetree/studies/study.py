@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from . import report
@@ -137,8 +137,7 @@ class Study:
         """
         wanted = [analyses] if isinstance(analyses, str) else list(self.analyses if analyses is None else analyses)
         for name in wanted:
-            if name not in self.analyses:
-                raise UnknownNameError(f"analysis of {self.name!r}", name, self.analyses)
+            refuse_unknown(f"analysis of {self.name!r}", name, self.analyses)
         if not wanted:
             raise OptionError(f"no analysis was chosen: {self.name!r} has {', '.join(self.analyses)}")
         outcomes, seconds = {}, {}

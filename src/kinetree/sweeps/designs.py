@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments, refuse_unknown
 from ..former_names import former_arguments
 from ..io.tables.formats import format_of, need_pyarrow
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform, uniform
@@ -123,8 +123,7 @@ class DrawnDesign(Design):
 
     def __init__(self, values: Mapping[str, Any], draws: int, seed: int = 0, how: str = "random") -> None:
         _named(values)
-        if how not in ("random", *ALL_AT_ONCE):
-            raise UnknownNameError("way to draw", how, ("random", *ALL_AT_ONCE))
+        refuse_unknown("way to draw", how, ("random", *ALL_AT_ONCE))
         if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
             raise OptionError(f"draws must be a whole number from 1, not {draws!r}: that many rows are drawn")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..contact.ground import Ground
 from ..control.base import Sum
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, refuse_unknown
 from ..evaluation.parameters import Place, own_numbers
 from ..forces.element import ForceElement
 from ..model.joint_fields import PER_FREEDOM
@@ -265,5 +265,4 @@ def checked_names(names: Sequence[str], known: Mapping[str, Any]) -> None:
     for name in names:
         if name not in known and name.startswith("tendons.") and ".points" in name:
             raise OptionError(f"{name}: {POINTS_FOLLOW_FRAMES}")
-        if name not in known:
-            raise UnknownNameError("parameter of this study", name, known)
+        refuse_unknown("parameter of this study", name, known)

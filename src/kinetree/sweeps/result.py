@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, UnknownNameError, explains_arguments
+from ..errors import OptionError, explains_arguments, refuse_unknown
 from ..former_names import former_arguments
 from ..io.paths import as_path
 from ..io.tables.formats import need_pyarrow
@@ -127,8 +127,7 @@ class SweepResult:
         names = self.names
         wanted = names if columns is None else [columns] if isinstance(columns, str) else list(columns)
         for name in wanted:
-            if name not in names:
-                raise UnknownNameError("column of this sweep", name, names)
+            refuse_unknown("column of this sweep", name, names)
         return wanted
 
     def arrays(self, columns: Sequence[str] | str | None = None) -> dict[str, Array]:

@@ -8,7 +8,6 @@ import pickle
 import sysconfig
 import tempfile
 import time as clock
-import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
@@ -19,15 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import (
-    KinetreeError,
-    OptionError,
-    OutputError,
-    Setting,
-    SpeedWarning,
-    callers_level,
-    refuse_unknown_arguments,
-)
+from ..errors import KinetreeError, OptionError, OutputError, Setting, SpeedWarning, refuse_unknown_arguments, warn
 from ..io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
 from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
@@ -117,7 +108,7 @@ def sweep(
     """
     if draws is None and "samples" in options and (callable(study) or design or has_distributions(parameters)):
         said = "samples= of sweep is now draws=; the former name will be removed in 0.3"
-        warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
+        warn(said, DeprecationWarning)
         draws = options.pop("samples")
     if options:
         from ..simulation.simulator import simulate
@@ -281,11 +272,7 @@ def pickled(study: SweepStudy) -> bytes | None:
         with _by_value(cloudpickle, study):
             return bytes(cloudpickle.dumps(study))
     except Exception as problem:  # one of the user's own classes, or cloudpickle is missing: kinetree[sweep] has it
-        warnings.warn(
-            f"the study cannot be sent to other processes ({problem}): everything runs in this one",
-            SpeedWarning,
-            stacklevel=callers_level(),
-        )
+        warn(f"the study cannot be sent to other processes ({problem}): everything runs in this one", SpeedWarning)
         return None
 
 

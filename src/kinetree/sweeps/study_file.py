@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, callers_level
+from ..errors import OptionError, warn
 from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
@@ -116,7 +115,7 @@ class _SweepReader(StudyReader):
         fields = self.fields(node, "sweep", (*SWEEP_KEYS, "samples"), required=("outputs",))
         if "samples" in fields and "draws" not in fields:
             said = "'samples' of a sweep is now 'draws' in study files; the former name will be removed in 0.3"
-            warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
+            warn(said, DeprecationWarning)
             fields["draws"] = fields.pop("samples")
         outputs = [self.text(x, "an output") for x in self.items(fields["outputs"], "outputs")]
         which = self.text(fields["of"], "of") if "of" in fields else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UnknownNameError, explain_public
+from ...errors import explain_public, refuse_unknown
 from .parameters import Computing, Parametric, with_parameters
 from .programs import Call, as_parametric, library
 
@@ -64,8 +64,7 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
     """
     if backend == "sympy":
         return expression(robot, name, wrenches=wrenches, **options)
-    if backend not in BACKENDS:
-        raise UnknownNameError("backend", backend, BACKENDS)
+    refuse_unknown("backend", backend, BACKENDS)
     library(backend)
     call = Call.of(robot, name, options, wrenches)
     if backend == "jax":

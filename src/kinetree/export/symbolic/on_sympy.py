@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.parameters import distribute
 
-from ...errors import OptionError, UnknownNameError
+from ...errors import OptionError, UnknownNameError, refuse_unknown
 from ...evaluation.algorithm_options import complete_options
 from ...model.describe import counted
 from ...model.tree import Model
@@ -99,8 +99,7 @@ def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
     if symbols is not None and not isinstance(symbols, Mapping):
         raise OptionError("symbols must map input names to sequences of symbols, such as {'q': (alpha, beta)}")
     for name in symbols or ():
-        if name not in names:
-            raise UnknownNameError("input to have symbols", name, names)
+        refuse_unknown("input to have symbols", name, names)
 
 
 def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any, str]:

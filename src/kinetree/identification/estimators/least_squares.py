@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.optimize import nnls
 
-from ...errors import IdentificationError, UnknownNameError
+from ...errors import IdentificationError, refuse_unknown
 from ...spatial.arrays import Array
 from .. import tuned_constants as tuned
 
@@ -67,8 +67,7 @@ def estimate(
         How noise enters the rows: there are m independent sources, whose sizes are estimated from the residuals, and
         these are their shares in each row. By default, rows are independent of one another.
     """
-    if method not in METHODS:
-        raise UnknownNameError("estimator", method, METHODS)
+    refuse_unknown("estimator", method, METHODS)
     n, r, p = y.shape
     alive = np.ones((n, r)) if counted is None else counted.astype(float)
     rows = int(alive.sum())

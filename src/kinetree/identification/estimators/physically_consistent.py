@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import IdentificationError, OptionError, UnknownNameError
+from ...errors import IdentificationError, OptionError, refuse_unknown
 from ...spatial.arrays import Array
 from .. import tuned_constants as tuned
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
@@ -52,8 +52,7 @@ class ConsistentFit:
     weight: float | Array = 1.0
 
     def __post_init__(self) -> None:
-        if self.pull not in PULLS:
-            raise UnknownNameError("pull", self.pull, PULLS)
+        refuse_unknown("pull", self.pull, PULLS)
         weights = np.asarray(self.weight, dtype=float)
         if not np.all((weights > 0.0) & (weights < np.inf)):
             raise OptionError(f"pull_weight must be a positive number, not {self.weight!r}")
@@ -93,8 +92,7 @@ def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
     problem : ConsistentFit
     way : {"barrier", "sdp", "log_cholesky"}
     """
-    if way not in WAYS:
-        raise UnknownNameError("way to consistent parameters", way, WAYS)
+    refuse_unknown("way to consistent parameters", way, WAYS)
     settled, kept = _settled(problem)
     x = problem.reference.copy()
     try:

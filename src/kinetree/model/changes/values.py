@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from ...errors import ModelError, ModelWarning, refuse_unknown, warn
 from ...spatial import Scalar
 from ...spatial.formula import ScalarFormula, symbols_among
 from ...spatial.numbers import real_number
@@ -73,8 +72,7 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
     """
     known = dict.fromkeys([*model.symbols, *symbols_among(x for load in model.loads for x in load.six)])
     for name in values:
-        if name not in known:
-            raise UnknownNameError("symbol", name, known)
+        refuse_unknown("symbol", name, known)
     numbers = {name: real_number(x, f"the value of {name!r}") for name, x in values.items()}
     for x in _scalars(model):
         if isinstance(x, ScalarFormula) and not math.isfinite(_number(x.evaluate(numbers))):
@@ -87,7 +85,7 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
     }
     listed = [f"body {name!r}: {problems[0]}" for name, problems in odd.items() if problems]
     if listed:
-        warnings.warn("; ".join(listed), ModelWarning, stacklevel=callers_level())
+        warn("; ".join(listed), ModelWarning)
     return made
 
 

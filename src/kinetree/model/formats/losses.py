@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
-from ...errors import ModelWarning, UnsupportedError, callers_level
+from ...errors import ModelWarning, UnsupportedError, warn
 from ..joint_fields import FIELDS
 from ..tree import Joint, Model
 
@@ -44,4 +43,4 @@ def warn_of(lost: Sequence[str], language: str) -> None:
     )
     if lost:
         message = f"not written, because {language} no word for it: {listed}"
-        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        warn(message, ModelWarning)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,8 +19,9 @@ from ...errors import (
     OptionError,
     Setting,
     UnknownNameError,
-    callers_level,
-)  # fmt: skip
+    refuse_unknown,
+    warn,
+)
 from ..actuators import Tendon
 from ..builder import ModelBuilder, circle
 from ..drive_builder import TendonDraft
@@ -61,10 +61,8 @@ class Options:
     """Adds the loops of a second file."""
 
     def __post_init__(self) -> None:
-        if self.mimic not in MIMIC_CHOICES:
-            raise UnknownNameError("way to treat mimic joints", self.mimic, MIMIC_CHOICES)
-        if self.missing_meshes not in MESH_CHOICES:
-            raise UnknownNameError("way to treat missing meshes", self.missing_meshes, MESH_CHOICES)
+        refuse_unknown("way to treat mimic joints", self.mimic, MIMIC_CHOICES)
+        refuse_unknown("way to treat missing meshes", self.missing_meshes, MESH_CHOICES)
 
 
 @dataclass(frozen=True)
@@ -314,22 +312,19 @@ class FileBuilder(ModelBuilder):
 
     def make_passive(self, name: str) -> None:
         """Mark a joint as having no motor."""
-        if name not in self._joints:
-            raise UnknownNameError("joint", name, self._joints)
+        refuse_unknown("joint", name, self._joints)
         self._joints[name].data["actuated"] = False
 
     def drive_only(self, names: Sequence[str]) -> None:
         """Mark these joints, and no others, as having motors."""
         for name in names:
-            if name not in self._joints:
-                raise UnknownNameError("joint", name, self._joints)
+            refuse_unknown("joint", name, self._joints)
         for draft in self._joints.values():
             draft.data["actuated"] = draft.name in names
 
     def change_kind(self, name: str, kind: JointKind) -> None:
         """Replace a joint by one of another kind in the same place, without limits, friction and motor."""
-        if name not in self._joints:
-            raise UnknownNameError("joint", name, self._joints)
+        refuse_unknown("joint", name, self._joints)
         self._joints[name] = replace(self._joints[name], kind=kind, data=passive_data(kind))
 
     def hold(self, base: str) -> None:
@@ -498,7 +493,7 @@ class FileBuilder(ModelBuilder):
         else:
             listed = [f"  line {line}: {text}" if line else f"  {text}" for line, text in self.oddities]
             message = f"{self.file}: {len(listed)} things are odd:\n" + "\n".join(listed)
-        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        warn(message, ModelWarning)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from ...errors import ModelWarning, UnsupportedError, callers_level
+from ...errors import ModelWarning, UnsupportedError, warn
 from ..actuators import JointCoupling
 from ..joints import Compound, Continuous, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
@@ -282,7 +281,7 @@ def warn_of_our_own(joints: Iterable[Joint]) -> None:
         if names:
             whose = f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
             message = f"{row.noun}s, of {whose}, are attributes that only kinetree reads: URDF has none"
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+            warn(message, ModelWarning)
 
 
 def _kind_name(joint: Joint) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from ...errors import ModelError, ModelWarning, UnknownNameError, refuse_unknown, warn
 from ...io.units import LENGTHS, in_si, quantity
 from ...spatial.numbers import shown
 from ..describe import counted
@@ -33,8 +32,7 @@ def drawing(
     units: str = "m", gravity: Sequence[float] = (0.0, -9.81), name: str = "linkage",
 ) -> Drawing:  # fmt: skip
     """Read a drawing; see :func:`kinetree.linkage`."""
-    if units not in LENGTHS:
-        raise UnknownNameError("unit of length", units, LENGTHS)
+    refuse_unknown("unit of length", units, LENGTHS)
     read = _DrawingReader(units)
     placed = read.points(_table(points, "points"))
     bodies = {"width": width, "thickness": thickness, "density": density}
@@ -109,11 +107,10 @@ def _check_freedoms(found: Drawing) -> None:
         freedoms = counted(found.freedoms, "freedom", "freedoms")
         raise ModelError(f"{found.name!r} has {freedoms} and {has}. Motors would work against one another")
     if 0 < motors < least and not found.springs:
-        warnings.warn(
+        warn(
             f"{found.name!r} has {least} freedoms and {has}. Drive another joint, or add a bar: what no motor drives "
             "moves freely",
             ModelWarning,
-            stacklevel=callers_level(),
         )
 
 
@@ -147,8 +144,7 @@ class _DrawingReader:
         if not isinstance(names, (list, tuple)) or not all(isinstance(x, str) for x in names):
             raise ModelError(f"{what} must be names of points, such as 'A B' or ['A', 'B'], not {shown(given)}")
         for x in names:
-            if x not in known:
-                raise UnknownNameError(f"point (of {what})", x, known)
+            refuse_unknown(f"point (of {what})", x, known)
         if len({*names}) < len(names):
             raise ModelError(f"{what} names a point twice: {' '.join(names)}")
         return tuple(names)
@@ -175,8 +171,7 @@ class _DrawingReader:
         of = tuple(key for key in own if key not in ("side", "angle"))
         what = f"point {p!r}"
         for key in of:
-            if key not in places:
-                raise UnknownNameError(f"point before {p!r} (that it is measured from)", key, places)
+            refuse_unknown(f"point before {p!r} (that it is measured from)", key, places)
         if len(of) == 1 and "angle" in own and "side" not in own:
             away = self.number(own[of[0]], "m", f"distance of {what} from {of[0]!r}", low=0.0)
             return DrawnPoint((away, self.number(own["angle"], "rad", f"angle of {what}")), of)
@@ -304,8 +299,7 @@ class _DrawingReader:
         given = content.get("wheels", ())
         wheels = given.replace(",", " ").split() if isinstance(given, str) else list(given)
         for bar in wheels:
-            if bar not in drawn.bars:
-                raise UnknownNameError(f"bar (of {what})", bar, drawn.bars)
+            refuse_unknown(f"bar (of {what})", bar, drawn.bars)
         if len(wheels) != 2 or ("ratio" in content) == ("teeth" in content):
             raise ModelError(f"{what} needs two bars, and a ratio or teeth: {{'wheels': 'a b', 'teeth': (20, 40)}}")
         if "teeth" in content:
@@ -362,8 +356,7 @@ def _fields(given: Any, kind: type, what: str, more: Sequence[str] = ()) -> Mapp
     known = [*(f.name for f in fields(kind)), *more]
     content = _table(given, what)
     for key in content:
-        if key not in known:
-            raise UnknownNameError(f"property of {what}", key, known)
+        refuse_unknown(f"property of {what}", key, known)
     return content
 
 

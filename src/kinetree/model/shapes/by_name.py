@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import UnknownNameError
+from ...errors import refuse_unknown
 
 
 def shape_kind(name: str) -> type[Any]:
     """Return a kind of shape by its name in files; the error for an unknown one suggests the nearest."""
     from .kinds import SHAPE_KINDS
 
-    if name not in SHAPE_KINDS:
-        raise UnknownNameError("kind of shape", name, SHAPE_KINDS)
+    refuse_unknown("kind of shape", name, SHAPE_KINDS)
     return SHAPE_KINDS[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError, ModelError, ModelWarning, UnsupportedError, callers_level
+from ...errors import FileFormatError, MissingFileError, ModelError, ModelWarning, UnsupportedError, warn
 from ...io.atomic_files import beside
 from ...io.cache_folder import cache_folder
 from ..pose import floats
@@ -64,12 +63,11 @@ class Mesh(Solid):
         """The convex hull of the mesh, with 64 vertices at most; a warning says what is lost if it has more."""
 
         def inform(count: int, distance: float) -> None:
-            warnings.warn(
+            warn(
                 f"{self._place}the convex hull of {self.file} has {count} vertices: the {MOST_VERTICES} that stand out "
                 f"most are kept, the others stand out by up to {1e3 * distance:.2g} mm. kinetree.shapes.decomposed "
                 "divides a mesh into convex parts",
                 ModelWarning,
-                stacklevel=callers_level(),
             )
 
         try:

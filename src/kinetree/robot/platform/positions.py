@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.newton_closing_step import FrameGoal
-from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnsupportedError, refuse_unknown
 from ...former_names import former_arguments
 from ...loops import following
 from ...loops.assemblies.search_all import Assemblies, AssemblyQuestion, marks_of
@@ -427,8 +427,7 @@ class PlatformPositions(ExplainsArguments):
         closing = self._loops.closing
         platform = marks_of(closing, [self.frame]) if self.orientation else position
         known = {"bodies": marks_of(closing, m.body_names), "platform": platform, "actuators": actuators}
-        if what not in known:
-            raise UnknownNameError("way to tell assemblies apart (distinct)", what, known)
+        refuse_unknown("way to tell assemblies apart (distinct)", what, known)
         return known[what]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -18,7 +17,7 @@ import numpy as np
 
 from ...contact.joint_stops import JointStops
 from ...contact.surfaces import Spot, line, rectangle
-from ...errors import FileFormatError, ModelWarning, UnknownNameError, callers_level
+from ...errors import FileFormatError, ModelWarning, UnknownNameError, warn
 from ...forces.from_yaml import read_forces
 from ...io.other_programs import of_program
 from ...io.paths import as_path, whole_content
@@ -307,11 +306,10 @@ class StudyReader(MotionReader):
             return
         name, unit = self.robot.v_names[places[far]], self.robot.v_units[places[far]]
         follows = "the controller has to catch up" if "controller" in self.top else "nothing follows the motion"
-        warnings.warn(
+        warn(
             f"{self.path.name}: the motion begins elsewhere than the simulation, by {off[far]:.3g} {unit} in {name}; "
             f"{follows}",
             ModelWarning,
-            stacklevel=callers_level(),
         )
 
     # ---------------------------------------------------------------- what acts on it

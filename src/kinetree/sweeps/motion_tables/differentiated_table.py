@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import FileFormatError, ModelWarning, OptionError, callers_level
+from ...errors import FileFormatError, ModelWarning, OptionError, warn
 from ...identification.differentiation.differentiated import DifferentiatedMotion, differentiated
 from ...identification.doubts.about_samples import doubtful_steps
 from ...io.tables.columns import Wanted
@@ -70,7 +69,7 @@ def differentiated_table(
         raise _fault(parts, rows, bad, lost or not_increasing(times[bad - 1], times[bad]))
     times, q = times[~again], q[~again]
     if doubt := doubtful_steps(float(np.median(np.diff(times))) if len(times) > 1 else 0.0):
-        warnings.warn(f"{path}: {doubt}. Times are taken in seconds", ModelWarning, stacklevel=callers_level())
+        warn(f"{path}: {doubt}. Times are taken in seconds", ModelWarning)
     joints = list(fewer["q"]) if source.fewer and fewer is not None else None
     found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
     remark = _remark(found, cutoff, joints or robot.v_names)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time as clock
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -27,9 +26,9 @@ from ...errors import (
     OptionError,
     OutputError,
     Setting,
-    UnknownNameError,
-    callers_level,
     explains_arguments,
+    refuse_unknown,
+    warn,
 )
 from ...evaluation.checks import check_threads
 from ...former_names import former_arguments
@@ -143,8 +142,7 @@ def over_table(
     ``kt.sweeps.over_table("panda.urdf", "inverse_dynamics", "motion.parquet", "torques/")``
     """
     robot = as_robot(robot)
-    if method not in METHODS:
-        raise UnknownNameError("method of a table", method, METHODS)
+    refuse_unknown("method of a table", method, METHODS)
     count = os.cpu_count() or 1 if threads is None else threads
     check_threads(count)
     place, target = as_path(source, "the table"), as_path(output, "the table to write")
@@ -173,7 +171,7 @@ def over_table(
         rows, skipped = made.into_folder(place, target, progress)
     if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
         words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
-        warnings.warn(words, ModelWarning, stacklevel=callers_level())
+        warn(words, ModelWarning)
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
 
 
@@ -231,7 +229,7 @@ class _Conversion:
         if table.remark and self.tell is not None:
             self.tell(table.remark)
         elif table.rules and self.tell is None:
-            warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
+            warn(f"{path}: {table.rules}", ModelWarning)
         if not table.fewer:
             return table, self.law
         given = self.q_guess() if callable(self.q_guess) else self.q_guess
