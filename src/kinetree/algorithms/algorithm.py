@@ -33,33 +33,22 @@ def _last_body(tree: Model) -> str:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an algorithm, passed as a keyword in addition to its vectors.
-
-    Attributes
-    ----------
-    name : str
-        The keyword.
-    default : object
-        The value if it is left out; None if it must be given.
-    choices : tuple of str
-        All possible values; empty if ``check`` decides which ones are valid.
-    check : callable
-        ``check(tree, value)`` returns the value in its usual form, or raises an error.
-    example : callable
-        ``example(tree)`` returns a value to use in an overview of operation counts.
-    counted : tuple
-        Values that such an overview shows side by side; if empty, only the default.
-    chosen_by_loops : bool
-        Whether the closed loops of a mechanism determine it, so that it does not appear in names.
-    """
+    """An option of an algorithm, passed as a keyword in addition to its vectors."""
 
     name: str
+    """The keyword."""
     default: Any = None
+    """The value if it is left out; None if it must be given."""
     choices: tuple[str, ...] = ()
+    """All possible values; empty if ``check`` decides which ones are valid."""
     check: Callable[[Model, Any], Any] = _as_given
+    """``check(tree, value)`` returns the value in its usual form, or raises an error."""
     example: Callable[[Model], Any] | None = None
+    """``example(tree)`` returns a value to use in an overview of operation counts."""
     counted: tuple[Any, ...] = ()
+    """Values that such an overview shows side by side; if empty, only the default."""
     chosen_by_loops: bool = False
+    """Whether the closed loops of a mechanism determine it, so that it does not appear in names."""
 
     @property
     def needed(self) -> bool:
@@ -138,34 +127,25 @@ KNOWN_FREEDOMS = Option("known_freedoms", chosen_by_loops=True)
 
 @dataclass(frozen=True)
 class LargeTree:
-    """How an algorithm is computed on a tree that is too large for straight-line code.
-
-    Attributes
-    ----------
-    by : str
-        ``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: loops over pairs of a body and
-        a body that carries it. The others are composed of such loops: ``"columns"``, the inverse of the mass matrix;
-        ``"solving"``, derivatives of forward dynamics (both from its factors or, where these have too many entries,
-        column by column); ``"frames"``, the inertia felt at frames; ``"factors"``,
-        the factors of the mass matrix; ``"bodies"``, the columns of the parameters of bodies, with entries at all
-        joints that carry the body, followed by the columns of the joints' own parameters.
-    of : Algorithm, optional
-        The algorithm that is looped over instead: the product with a vector, the derivatives to be solved with, or L
-        with D on its diagonal.
-    beside : callable, optional
-        ``beside(tree, *vectors, **options)`` returns the entries of further columns, indexed by row and column.
-    followers : bool
-        Whether the results for a tree with joints that follow others can be assembled from loops over the tree with
-        every joint free: by summing at the leaders or, if inertia is needed, with multipliers.
-    only : mapping
-        Options that limit the use of loops, each with the values for which loops exist.
-    """
+    """How an algorithm is computed on a tree that is too large for straight-line code."""
 
     by: str
+    """``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: loops over pairs of a body and
+    a body that carries it. The others are composed of such loops: ``"columns"``, the inverse of the mass matrix;
+    ``"solving"``, derivatives of forward dynamics (both from its factors or, where these have too many entries, column
+    by column); ``"frames"``, the inertia felt at frames; ``"factors"``, the factors of the mass matrix; ``"bodies"``,
+    the columns of the parameters of bodies, with entries at all joints that carry the body, followed by the columns of
+    the joints' own parameters."""
     of: Algorithm | None = None
+    """The algorithm that is looped over instead: the product with a vector, the derivatives to be solved with, or L
+    with D on its diagonal."""
     beside: Callable[..., dict[tuple[int, int], Any]] | None = None
+    """``beside(tree, *vectors, **options)`` returns the entries of further columns, indexed by row and column."""
     followers: bool = True
+    """Whether the results for a tree with joints that follow others can be assembled from loops over the tree with
+    every joint free: by summing at the leaders or, if inertia is needed, with multipliers."""
     only: Options = field(default_factory=dict)
+    """Options that limit the use of loops, each with the values for which loops exist."""
 
 
 PASSES = LargeTree("passes")
@@ -180,84 +160,59 @@ def nobody(tree: Model, options: Options) -> Collection[int]:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One computation, and all that the package needs to know about it.
-
-    Attributes
-    ----------
-    name : str
-        The method of :class:`kinetree.Robot` it belongs to.
-    inputs : tuple of str
-        Vectors it takes, in order: ``q``, ``q0`` and ``q1`` have nq numbers, all others nv.
-    function : callable
-        ``function(tree, *vectors, **options)`` over any scalar; with ``loads`` it also
-        takes one force (or None) per body after the vectors.
-    shape : callable
-        ``shape(tree, options)`` returns the shape of the result.
-    summary : str
-        What it computes, in one sentence.
-    options : tuple of Option
-        Its keyword arguments, in order.
-    loads : bool
-        Whether it takes external wrenches.
-    results : tuple of str
-        Names of its results, if they have common symbols.
-    parts : tuple of str
-        The meaning of the numbers in a flat result, part by part; see :mod:`kinetree.export.result_names`.
-    needs_inertia : bool
-        Whether it divides by the inertia along every joint that is not held.
-    held : callable
-        ``held(tree, options)``, the joints that move in a known way and so need no inertia.
-    of_places : bool
-        Whether it concerns only positions, which gimbal lock does not affect, so that no warning about gimbal lock is
-        needed. Searches evaluate such algorithms at guesses that the user did not choose.
-    needs_floating_base : bool
-        Whether it is only for robots whose base moves freely.
-    is_method : bool
-        Whether robots have a method with its name.
-    tree_only : bool
-        Whether it means something different once loops are closed.
-    closed_by : str
-        The algorithm that computes the same quantity with closed loops.
-    hinged : bool
-        Whether it takes fewer operations when a joint of several turns is treated as hinges in a row.
-        Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
-        dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
-        The mass matrix of the spatial biped takes 467 instead of 629, that of the humanoid 2162 instead of 2994.
-    regroups : bool
-        Whether a robot with regrouped parameters gives the same results, so that machine code can be made from the
-        regrouped robot (see :mod:`kinetree.model.changes.regrouping`). That is true of joint forces, accelerations and
-        quantities derived from them. It is also true of the mass matrix and its inverse, but regrouping does not make
-        these faster, so they keep the original parameters.
-    direct : bool
-        Whether it is called so often with single states that machine code reads the arrays itself, without Python.
-    ahead : bool
-        Whether :meth:`kinetree.Robot.compile` compiles it by default.
-    large : LargeTree, optional
-        How it is computed on large trees. If None, straight-line code is used or, if that would be too long, the
-        reference, with a warning.
-    """
+    """One computation, and all that the package needs to know about it."""
 
     name: str
+    """The method of :class:`kinetree.Robot` it belongs to."""
     inputs: tuple[str, ...]
+    """Vectors it takes, in order: ``q``, ``q0`` and ``q1`` have nq numbers, all others nv."""
     function: Callable[..., Any]
+    """``function(tree, *vectors, **options)`` over any scalar; with ``loads`` it also takes one force (or None) per
+    body after the vectors."""
     shape: Callable[[Model, Options], Shape]
+    """``shape(tree, options)`` returns the shape of the result."""
     summary: str = ""
+    """What it computes, in one sentence."""
     options: tuple[Option, ...] = ()
+    """Its keyword arguments, in order."""
     loads: bool = False
+    """Whether it takes external wrenches."""
     results: tuple[str, ...] = ()
+    """Names of its results, if they have common symbols."""
     parts: tuple[str, ...] = ()
+    """The meaning of the numbers in a flat result, part by part; see :mod:`kinetree.export.result_names`."""
     needs_inertia: bool = False
+    """Whether it divides by the inertia along every joint that is not held."""
     held: Callable[[Model, Options], Collection[int]] = nobody
+    """``held(tree, options)``, the joints that move in a known way and so need no inertia."""
     of_places: bool = False
+    """Whether it concerns only positions, which gimbal lock does not affect, so that no warning about gimbal lock is
+    needed. Searches evaluate such algorithms at guesses that the user did not choose."""
     needs_floating_base: bool = False
+    """Whether it is only for robots whose base moves freely."""
     is_method: bool = True
+    """Whether robots have a method with its name."""
     tree_only: bool = False
+    """Whether it means something different once loops are closed."""
     closed_by: str = ""
+    """The algorithm that computes the same quantity with closed loops."""
     hinged: bool = False
+    """Whether it takes fewer operations when a joint of several turns is treated as hinges in a row. Counted per
+    universal joint: inverse dynamics 118 multiplications instead of 128, forward dynamics 321 instead of 431; per
+    Euler-angle ball joint 140 instead of 167, 395 instead of 623. The mass matrix of the spatial biped takes 467
+    instead of 629, that of the humanoid 2162 instead of 2994."""
     regroups: bool = False
+    """Whether a robot with regrouped parameters gives the same results, so that machine code can be made from the
+    regrouped robot (see :mod:`kinetree.model.changes.regrouping`). That is true of joint forces, accelerations and
+    quantities derived from them. It is also true of the mass matrix and its inverse, but regrouping does not make these
+    faster, so they keep the original parameters."""
     direct: bool = False
+    """Whether it is called so often with single states that machine code reads the arrays itself, without Python."""
     ahead: bool = False
+    """Whether :meth:`kinetree.Robot.compile` compiles it by default."""
     large: LargeTree | None = None
+    """How it is computed on large trees. If None, straight-line code is used or, if that would be too long, the
+    reference, with a warning."""
 
     def lengths(self, tree: Model) -> tuple[int, ...]:
         """Return the length of each input."""

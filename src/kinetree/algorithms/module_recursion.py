@@ -23,47 +23,31 @@ Chain = tuple[int, ...]
 
 
 class InverseStep(NamedTuple):
-    """Results of the recursions of inverse dynamics for one module.
-
-    Attributes
-    ----------
-    own : list of Force
-        w*, the wrench that the motion of each link alone requires (Shah eq. 6.3).
-    total : list of Force
-        w~, the wrench of each link with everything it carries (eq. 6.5).
-    tau : list
-        Joint forces of the module, N^T w~ (eq. 6.6).
-    """
+    """Results of the recursions of inverse dynamics for one module."""
 
     own: list[Force]
+    """w*, the wrench that the motion of each link alone requires (Shah eq. 6.3)."""
     total: list[Force]
+    """w~, the wrench of each link with everything it carries (eq. 6.5)."""
     tau: list[Scalar]
+    """Joint forces of the module, N^T w~ (eq. 6.6)."""
 
 
 class ForwardStep(NamedTuple):
-    """Results of the backward recursion of forward dynamics for one module (Shah eq. 6.10, 6.11).
-
-    Attributes
-    ----------
-    pivot : matrix
-        I^_i = N^T M^ N, one row per freedom of the module.
-    u, d : matrix, list
-        Its factors, I^_i = U D U^T.
-    felt : list of Force
-        A^T Psi^, the wrench on the carrying link per unit of each freedom's acceleration.
-    eta_tilde : Force or None
-        The wrench that the modules carried by this one pass to its last link; None if it carries none.
-    phi_hat, phi_tilde : list
-        Forces that remain for the module's own freedoms, and I^_i^-1 times them.
-    """
+    """Results of the backward recursion of forward dynamics for one module (Shah eq. 6.10, 6.11)."""
 
     pivot: list[list[Scalar]]
+    """I^_i = N^T M^ N, one row per freedom of the module."""
     u: list[list[Scalar]]
     d: list[Scalar]
+    """Its factors, I^_i = U D U^T."""
     felt: list[Force]
+    """A^T Psi^, the wrench on the carrying link per unit of each freedom's acceleration."""
     eta_tilde: Force | None
+    """The wrench that the modules carried by this one pass to its last link; None if it carries none."""
     phi_hat: list[Scalar]
     phi_tilde: list[Scalar]
+    """Forces that remain for the module's own freedoms, and I^_i^-1 times them."""
 
 
 def move_modules(

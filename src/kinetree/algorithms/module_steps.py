@@ -33,41 +33,29 @@ DYNAMICS = ("inverse_dynamics", "forward_dynamics")
 
 @dataclass(frozen=True)
 class ModuleQuantities:
-    """Results of the recursions for one module; wrenches are moment and force in the links' own axes.
-
-    Attributes
-    ----------
-    name : str
-        ``M1``, ``M2``, ...
-    links : tuple of str
-        From the first to the last.
-    own, total : ndarray, shape (links, 6)
-        w* and w~: the wrench that each link's motion requires alone, and with everything it carries (Shah eq. 6.3,
-        6.5).
-    tau : ndarray
-        Joint forces of the module (eq. 6.6).
-    pivot, u, d : ndarray
-        I^, and its factors U D U^T; empty in inverse dynamics.
-    phi_hat, phi_tilde : ndarray
-        Forces that remain for the module's freedoms, and the inverse pivot times them (eq. 6.10).
-    eta_tilde : ndarray, shape (6,)
-        The wrench that carried modules pass to the last link; zero if there are none (eq. 6.11).
-    a : ndarray
-        Joint accelerations (eq. 6.12).
-    """
+    """Results of the recursions for one module; wrenches are moment and force in the links' own axes."""
 
     name: str
+    """``M1``, ``M2``, ..."""
     links: tuple[str, ...]
-    own: Array
-    total: Array
+    """From the first to the last."""
+    own: Array  # (links, 6)
+    total: Array  # (links, 6)
+    """w* and w~: the wrench that each link's motion requires alone, and with everything it carries (Shah eq. 6.3,
+    6.5)."""
     tau: Array
+    """Joint forces of the module (eq. 6.6)."""
     pivot: Array
     u: Array
     d: Array
+    """I^, and its factors U D U^T; empty in inverse dynamics."""
     phi_hat: Array
     phi_tilde: Array
-    eta_tilde: Array
+    """Forces that remain for the module's freedoms, and the inverse pivot times them (eq. 6.10)."""
+    eta_tilde: Array  # (6,)
+    """The wrench that carried modules pass to the last link; zero if there are none (eq. 6.11)."""
     a: Array
+    """Joint accelerations (eq. 6.12)."""
 
 
 def inverse(

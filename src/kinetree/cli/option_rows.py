@@ -13,38 +13,25 @@ from ..errors import OptionError
 
 
 class OptionRow(NamedTuple):
-    """An option of a command.
-
-    Attributes
-    ----------
-    name : str
-        Name of the value; ``sample_time`` is typed ``--sample-time``.
-    kind : type
-        A type for typer, or a complete annotation.
-    help : str
-    usual : str or False
-        What is shown as the default.
-    default
-        The value if it is not typed.
-    needs : str
-        Name of the option without which this one has no use.
-    flags : tuple of str
-        What is typed, if it differs from the name.
-    words : sequence of str or callable, optional
-        Words that a shell completes, or a function ``(context, typed) -> words`` that finds them.
-    hidden : bool
-        Whether the help omits it, for example because it is a former name.
-    """
+    """An option of a command."""
 
     name: str
+    """Name of the value; ``sample_time`` is typed ``--sample-time``."""
     kind: Any
+    """A type for typer, or a complete annotation."""
     help: str = ""
     usual: str | bool = False
+    """What is shown as the default."""
     default: Any = None
+    """The value if it is not typed."""
     needs: str = ""
+    """Name of the option without which this one has no use."""
     flags: tuple[str, ...] = ()
+    """What is typed, if it differs from the name."""
     words: Sequence[str] | Callable[[typer.Context, str], list[str]] = ()
+    """Words that a shell completes, or a function ``(context, typed) -> words`` that finds them."""
     hidden: bool = False
+    """Whether the help omits it, for example because it is a former name."""
 
     def parameter(self, panel: str) -> inspect.Parameter:
         """Return the option as a parameter of a function that typer reads."""

@@ -22,17 +22,12 @@ NAMES = {"inverse_dynamics": "rnea", "forward_dynamics": "aba"}
 
 @dataclass(frozen=True)
 class Beside:
-    """Pinocchio with the same robot.
-
-    Attributes
-    ----------
-    order : ndarray of int
-        Index in kinetree of each of Pinocchio's freedoms.
-    """
+    """Pinocchio with the same robot."""
 
     library: Any
     model: Any
     order: Array
+    """Index in kinetree of each of Pinocchio's freedoms."""
 
     def batch(self, algorithm: str, *state: Array) -> tuple[Callable[[], object], Array]:
         """Return a call on all states, with one thread, and the array that it fills, a column per state."""

@@ -116,25 +116,16 @@ class Dialect:
 
 @dataclass(frozen=True)
 class CFunction:
-    """A graph to be written as ``void name(const real *a, ..., real *result)``.
-
-    Attributes
-    ----------
-    name : str
-    graph : Graph
-    outputs : sequence of int
-        Entries of the result.
-    arguments : sequence of (str, int)
-        Name and length of each input vector.
-    result : str
-        Name of the output vector.
-    """
+    """A graph to be written as ``void name(const real *a, ..., real *result)``."""
 
     name: str
     graph: Graph
     outputs: Sequence[int]
-    arguments: tuple[tuple[str, int], ...]
+    """Entries of the result."""
+    arguments: tuple[tuple[str, int], ...]  # (str, int)
+    """Name and length of each input vector."""
     result: str = "result"
+    """Name of the output vector."""
 
     def signature(self, real: str, restrict: str = "") -> str:
         """Return the declaration, without a semicolon; gains are members of a struct, as in ``gains->kp``."""

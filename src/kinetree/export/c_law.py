@@ -11,27 +11,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class CLaw:
-    """A control law to be written in C, see :meth:`kinetree.control.Controller.for_c`.
-
-    Attributes
-    ----------
-    summary : sequence of str
-        What it computes, and notes on its use.
-    gains : mapping from str to ndarray
-        Numbers that can be changed, with their current values.
-    arguments : tuple of (str, int)
-        Name and length of each other input; the last one is the time, which is left out if the law does not need it.
-    function : callable
-        ``function(*gains, *arguments)`` over any scalar: lists in, one list out.
-    parts : mapping from str to int
-        Index at which each part of the result begins.
-    sample : callable
-        ``sample(rng)`` returns random arguments.
-    """
+    """A control law to be written in C, see :meth:`kinetree.control.Controller.for_c`."""
 
     summary: Sequence[str]
+    """What it computes, and notes on its use."""
     gains: Mapping[str, np.ndarray]
-    arguments: tuple[tuple[str, int], ...]
+    """Numbers that can be changed, with their current values."""
+    arguments: tuple[tuple[str, int], ...]  # (str, int)
+    """Name and length of each other input; the last one is the time, which is left out if the law does not need it."""
     function: Callable[..., list[Any]]
+    """``function(*gains, *arguments)`` over any scalar: lists in, one list out."""
     parts: Mapping[str, int]
+    """Index at which each part of the result begins."""
     sample: Callable[[np.random.Generator], list[np.ndarray]]
+    """``sample(rng)`` returns random arguments."""

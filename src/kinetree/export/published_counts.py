@@ -47,18 +47,12 @@ def _plain(x: Number) -> str:
 
 @dataclass(frozen=True)
 class Formula:
-    """A polynomial in n = n1 + n2 + n3, plus separate terms in the variables of 1-, 2- and 3-DOF joints.
-
-    Attributes
-    ----------
-    powers : tuple
-        Coefficients of 1, n, n^2, ...
-    by_freedom : tuple
-        Coefficients of n1, n2, n3.
-    """
+    """A polynomial in n = n1 + n2 + n3, plus separate terms in the variables of 1-, 2- and 3-DOF joints."""
 
     powers: tuple[Number, ...] = ()
+    """Coefficients of 1, n, n^2, ..."""
     by_freedom: tuple[Number, Number, Number] = (0, 0, 0)
+    """Coefficients of n1, n2, n3."""
 
     def __call__(self, n1: int, n2: int = 0, n3: int = 0) -> Number:
         """Return the value, as an int if it is an integer."""
@@ -90,32 +84,21 @@ class Formula:
 
 @dataclass(frozen=True)
 class Published:
-    """One row of a table.
-
-    Attributes
-    ----------
-    algorithm : str
-        ``inverse_dynamics``, ``forward_dynamics``, ``mass_matrix`` or ``floating_base_inverse_dynamics``.
-    floating : bool
-        Whether it is for a floating base, whose six variables are not counted in n.
-    author : str
-    source : str
-        Where it is printed.
-    multiplications, additions : Formula
-    without_bias : bool
-        Whether forward dynamics is counted with the bias force (one inverse dynamics) already known.
-    note : str
-        Corrections.
-    """
+    """One row of a table."""
 
     algorithm: str
+    """``inverse_dynamics``, ``forward_dynamics``, ``mass_matrix`` or ``floating_base_inverse_dynamics``."""
     author: str
     source: str
+    """Where it is printed."""
     multiplications: Formula
     additions: Formula
     floating: bool = False
+    """Whether it is for a floating base, whose six variables are not counted in n."""
     without_bias: bool = False
+    """Whether forward dynamics is counted with the bias force (one inverse dynamics) already known."""
     note: str = ""
+    """Corrections."""
 
     def __call__(self, n1: int, n2: int = 0, n3: int = 0) -> MA:
         """Return the count for these numbers of variables of 1-, 2- and 3-DOF joints."""

@@ -37,26 +37,16 @@ METHODS = ("qr", "gram")
 
 @dataclass(frozen=True)
 class Solution:
-    """The least-squares solution for all samples.
-
-    Attributes
-    ----------
-    names : tuple of str
-    values : ndarray (p,)
-        Parameters that the samples do not determine keep their previous values.
-    rank : int
-        The number of combinations of parameters that the samples determine.
-    singular_values : ndarray
-    noise : ndarray (rows,)
-        Root mean square of the residuals, per joint force.
-    samples : int
-    """
+    """The least-squares solution for all samples."""
 
     names: tuple[str, ...]
-    values: Array
+    values: Array  # (p,)
+    """Parameters that the samples do not determine keep their previous values."""
     rank: int
+    """The number of combinations of parameters that the samples determine."""
     singular_values: Array
-    noise: Array
+    noise: Array  # (rows,)
+    """Root mean square of the residuals, per joint force."""
     samples: int
 
 

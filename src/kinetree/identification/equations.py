@@ -27,30 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class MeasuredEquations:
-    """Rows ``Y x = tau``.
+    """Rows ``Y x = tau``."""
 
-    Attributes
-    ----------
-    y : ndarray (n, r, p)
-    tau : ndarray (n, r)
-    counted : ndarray (n, r)
-        Which rows are used: not those of joints at rest, whose friction is unknown.
-    names : tuple of str
-        Names of the columns.
-    rows : tuple of str
-        Names of the joint forces.
-    t : ndarray (n,)
-    sources : ndarray (n, r, m) or None
-        Share of the noise of each motor's force in the rows; None if every row belongs to one motor.
-    """
-
-    y: Array
-    tau: Array
-    counted: Array
+    y: Array  # (n, r, p)
+    tau: Array  # (n, r)
+    counted: Array  # (n, r)
+    """Which rows are used: not those of joints at rest, whose friction is unknown."""
     names: tuple[str, ...]
+    """Names of the columns."""
     rows: tuple[str, ...]
-    t: Array
-    sources: Array | None = None
+    """Names of the joint forces."""
+    t: Array  # (n,)
+    sources: Array | None = None  # (n, r, m)
+    """Share of the noise of each motor's force in the rows; None if every row belongs to one motor."""
 
     def __repr__(self) -> str:
         n, r, p = self.y.shape

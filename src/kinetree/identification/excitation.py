@@ -45,24 +45,17 @@ CRITERIA = ("condition", "determinant")
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a motion; arrays have one entry per joint, infinite if there is no limit.
-
-    Attributes
-    ----------
-    lower, upper : ndarray
-        Limits of positions.
-    velocity, acceleration, effort : ndarray
-        Largest magnitudes.
-    clearance : mapping from frame to float
-        Minimum heights above the ground, z = 0.
-    """
+    """The limits of a motion; arrays have one entry per joint, infinite if there is no limit."""
 
     lower: Array
     upper: Array
+    """Limits of positions."""
     velocity: Array
     acceleration: Array
     effort: Array
+    """Largest magnitudes."""
     clearance: Mapping[str, float]
+    """Minimum heights above the ground, z = 0."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,24 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Band:
-    """Frequencies in Hz: those found in the spectrum, and those used.
-
-    Attributes
-    ----------
-    motion : float
-        The highest frequency of the motion that is distinguishable from the noise.
-    cutoff : float
-        Cutoff of the filter of positions, velocities and measured accelerations.
-    both_sides : float
-        Cutoff of the filter applied to both sides of the equation.
-    sampling : float
-        Sampling frequency of the data.
-    """
+    """Frequencies in Hz: those found in the spectrum, and those used."""
 
     motion: float
+    """The highest frequency of the motion that is distinguishable from the noise."""
     cutoff: float
+    """Cutoff of the filter of positions, velocities and measured accelerations."""
     both_sides: float
+    """Cutoff of the filter applied to both sides of the equation."""
     sampling: float
+    """Sampling frequency of the data."""
 
     @property
     def factor(self) -> int:
@@ -288,21 +280,14 @@ def _quaternions(robot: Robot) -> list[slice]:
 
 @dataclass(frozen=True)
 class Decimation:
-    """A symmetric window that moves by several samples at a time: a filter with decimation.
+    """A symmetric window that moves by several samples at a time: a filter with decimation."""
 
-    Attributes
-    ----------
-    weights : ndarray (2 half + 1,)
-        Weights of the samples around the one that is kept; their sum is one.
-    factor : int
-        Number of samples by which the window moves.
-    count : int
-        Number of input samples.
-    """
-
-    weights: Array
+    weights: Array  # (2 half + 1,)
+    """Weights of the samples around the one that is kept; their sum is one."""
     factor: int
+    """Number of samples by which the window moves."""
     count: int
+    """Number of input samples."""
 
     @classmethod
     def of(cls, band: Band, count: int) -> Decimation:

@@ -24,23 +24,15 @@ Function = Callable[[Array, Array, float, float], Array]
 
 @dataclass(frozen=True)
 class FrictionModel:
-    """A kind of friction.
-
-    Attributes
-    ----------
-    name : str
-    terms : mapping from str to function
-        The function that each of its parameters is multiplied by.
-    shape : str
-        Description of the number that its functions depend on; empty if they depend on none.
-    shapes : tuple of float
-        Values of that number from which the search begins.
-    """
+    """A kind of friction."""
 
     name: str
     terms: dict[str, Function]
+    """The function that each of its parameters is multiplied by."""
     shape: str = ""
+    """Description of the number that its functions depend on; empty if they depend on none."""
     shapes: tuple[float, ...] = ()
+    """Values of that number from which the search begins."""
 
 
 def viscous(q: Array, v: Array, noise: float, shape: float) -> Array:

@@ -32,21 +32,14 @@ def is_inertial(name: str) -> bool:
 
 @dataclass(frozen=True)
 class ParameterGroups:
-    """Independent columns, and how the others are grouped into them.
-
-    Attributes
-    ----------
-    independent : tuple of str
-        One name per group: the parameter that the others are grouped into.
-    matrix : ndarray (groups, parameters)
-        ``matrix @ parameters`` are the values of the groups.
-    parameters : tuple of str
-        All parameters, in the order of the matrix's columns.
-    """
+    """Independent columns, and how the others are grouped into them."""
 
     independent: tuple[str, ...]
-    matrix: Array
+    """One name per group: the parameter that the others are grouped into."""
+    matrix: Array  # (groups, parameters)
+    """``matrix @ parameters`` are the values of the groups."""
     parameters: tuple[str, ...]
+    """All parameters, in the order of the matrix's columns."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -29,22 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Identified combinations of parameters, compared with those of another robot.
-
-    Attributes
-    ----------
-    names : tuple of str
-    values, deviations : ndarray
-        Identified values and their standard deviations.
-    others : ndarray
-        Values of the other robot.
-    units : tuple of str
-    """
+    """Identified combinations of parameters, compared with those of another robot."""
 
     names: tuple[str, ...]
     values: Array
     deviations: Array
+    """Identified values and their standard deviations."""
     others: Array
+    """Values of the other robot."""
     units: tuple[str, ...]
 
     @property

@@ -27,20 +27,13 @@ KINDS = ("presliding", "stribeck")
 
 @dataclass(frozen=True)
 class Friction:
-    """The model of a joint's friction, and the shape parameters of its functions.
-
-    Attributes
-    ----------
-    model : FrictionModel
-    shape : float
-        Shape parameter of the model.
-    time : float
-        Time constant with which viscous friction follows the velocity, in seconds; zero if it follows at once.
-    """
+    """The model of a joint's friction, and the shape parameters of its functions."""
 
     model: FrictionModel
     shape: float = 0.0
+    """Shape parameter of the model."""
     time: float = 0.0
+    """Time constant with which viscous friction follows the velocity, in seconds; zero if it follows at once."""
 
     @property
     def words(self) -> str:
@@ -370,27 +363,18 @@ def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The model that is fitted, with the reasons for choosing it.
-
-    Attributes
-    ----------
-    columns : Columns
-        Columns of groups of parameters.
-    groups : ParameterGroups
-        Groups of all unknown parameters, in the order of the columns.
-    held : mapping from str to float
-        All known parameters.
-    springs : mapping from int to float
-        Rest positions of the springs whose stiffness is unknown, with or without a separate column.
-    notes : tuple of str
-        The decisions, in words.
-    """
+    """The model that is fitted, with the reasons for choosing it."""
 
     columns: Columns
+    """Columns of groups of parameters."""
     groups: ParameterGroups
+    """Groups of all unknown parameters, in the order of the columns."""
     held: dict[str, float]
+    """All known parameters."""
     springs: dict[int, float]
+    """Rest positions of the springs whose stiffness is unknown, with or without a separate column."""
     notes: tuple[str, ...] = ()
+    """The decisions, in words."""
 
 
 def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str, structure: Structure) -> ChosenModel:

@@ -13,21 +13,14 @@ from .equations import MeasuredEquations
 
 @dataclass(frozen=True)
 class Whiteness:
-    """The autocorrelation of the residuals of each row.
+    """The autocorrelation of the residuals of each row."""
 
-    Attributes
-    ----------
-    correlation : ndarray (lags, r)
-        Autocorrelation, starting at lag 1.
-    bound : float
-        Bound below which 95 % of the correlations of pure noise lie.
-    factor : ndarray (r,)
-        Factor by which standard deviations are too small because samples are not independent: 1 for pure noise.
-    """
-
-    correlation: Array
+    correlation: Array  # (lags, r)
+    """Autocorrelation, starting at lag 1."""
     bound: float
-    factor: Array
+    """Bound below which 95 % of the correlations of pure noise lie."""
+    factor: Array  # (r,)
+    """Factor by which standard deviations are too small because samples are not independent: 1 for pure noise."""
 
     @property
     def is_white(self) -> Array:

@@ -21,25 +21,16 @@ from .measured import Measured
 
 @dataclass(frozen=True)
 class Piece:
-    """Samples at evenly spaced times, without gaps.
+    """Samples at evenly spaced times, without gaps."""
 
-    Attributes
-    ----------
-    t : ndarray (n,)
-    step : float
-        Time from one sample to the next.
-    q, tau : ndarray
-    v, a : ndarray or None
-    wrenches : mapping from frame to ndarray (n, 6)
-    """
-
-    t: Array
+    t: Array  # (n,)
     step: float
+    """Time from one sample to the next."""
     q: Array
     tau: Array
     v: Array | None
     a: Array | None
-    wrenches: dict[str, Array]
+    wrenches: dict[str, Array]  # (n, 6)
 
     def __len__(self) -> int:
         return len(self.t)

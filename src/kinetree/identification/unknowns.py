@@ -26,37 +26,25 @@ LINEAR = ("none", "offset", "viscous", "coulomb")
 
 @dataclass(frozen=True)
 class Unknowns:
-    """The parameters that may be identified; the data decide which of them are.
-
-    Attributes
-    ----------
-    bodies, rotors : tuple of str
-        Parameters of bodies, and inertias of rotors.
-    friction : mapping from int to str
-        The model of each degree of freedom with a motor, or ``"auto"``.
-    springs : mapping from int to float
-        Degrees of freedom whose stiffness is to be identified, and the rest positions of their springs.
-    perhaps_springs : mapping from int to float
-        Degrees of freedom that get a spring if the data show one.
-    file_values : mapping from str to float
-        All parameters of the original robot.
-    known : mapping from str to float
-        Parameters that are fixed regardless of the data.
-    fixed : set of str
-        Names of parameters that are fixed by request or by design.
-    still : tuple of int
-        Degrees of freedom that hardly move.
-    """
+    """The parameters that may be identified; the data decide which of them are."""
 
     bodies: tuple[str, ...]
     rotors: tuple[str, ...]
+    """Parameters of bodies, and inertias of rotors."""
     friction: dict[int, str]
+    """The model of each degree of freedom with a motor, or ``"auto"``."""
     springs: dict[int, float]
+    """Degrees of freedom whose stiffness is to be identified, and the rest positions of their springs."""
     perhaps_springs: dict[int, float]
+    """Degrees of freedom that get a spring if the data show one."""
     file_values: dict[str, float]
+    """All parameters of the original robot."""
     known: dict[str, float]
+    """Parameters that are fixed regardless of the data."""
     fixed: set[str]
+    """Names of parameters that are fixed by request or by design."""
     still: tuple[int, ...]
+    """Degrees of freedom that hardly move."""
 
     @property
     def moving(self) -> dict[int, str]:

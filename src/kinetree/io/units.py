@@ -47,18 +47,12 @@ _NUMBER_WITH_UNIT = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
 
 
 class Quantity(float):
-    """A number that was written with a unit; its value is in SI.
-
-    Attributes
-    ----------
-    written : str
-        The original text, such as ``45 deg``.
-    unit : str
-        SI unit, such as ``rad``.
-    """
+    """A number that was written with a unit; its value is in SI."""
 
     written: str
+    """The original text, such as ``45 deg``."""
     unit: str
+    """SI unit, such as ``rad``."""
 
     def refuse_other(self, wanted: str, what: str) -> None:
         """Refuse the quantity if a number in another unit is needed."""
@@ -103,15 +97,10 @@ def in_si(value: Any, wanted: str, what: str) -> Any:
 
 @dataclass(frozen=True)
 class ShownUnits:
-    """Units in which numbers are shown instead of SI.
+    """Units in which numbers are shown instead of SI."""
 
-    Attributes
-    ----------
-    others : mapping from SI unit to (unit, factor)
-        A number in SI is divided by the factor.
-    """
-
-    others: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    others: Mapping[str, tuple[str, float]] = field(default_factory=dict)  # (unit, factor)
+    """A number in SI is divided by the factor."""
 
     @classmethod
     def read(cls, given: str | Sequence[str] | ShownUnits | None) -> ShownUnits:

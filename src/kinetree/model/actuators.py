@@ -26,31 +26,21 @@ class Tendon:
 
     The length is either a sum of joint coordinates, each times a coefficient, or that of a line through points of
     bodies, straight from each point to the next.
-
-    Attributes
-    ----------
-    name : str
-    joints : tuple of str
-        Joints whose coordinates are summed; each has one degree of freedom.
-    coefficients : tuple of floats
-        One per joint: meters (or radians) of the tendon per radian or meter of the joint.
-    points : tuple of Waypoint
-        Two or more points, if there are no joints.
-    stiffness : float
-        Newtons per meter beyond ``rest``.
-    rest : pair of floats
-        Lengths between which the spring is slack; they are equal for a spring that pushes and pulls.
-    damping : float
-        Newton seconds per meter.
     """
 
     name: str
     joints: tuple[str, ...] = ()
+    """Joints whose coordinates are summed; each has one degree of freedom."""
     coefficients: tuple[float, ...] = ()
+    """One per joint: meters (or radians) of the tendon per radian or meter of the joint."""
     points: tuple[Waypoint, ...] = ()
+    """Two or more points, if there are no joints."""
     stiffness: float = 0.0
+    """Newtons per meter beyond ``rest``."""
     rest: tuple[float, float] = (0.0, 0.0)
+    """Lengths between which the spring is slack; they are equal for a spring that pushes and pulls."""
     damping: float = 0.0
+    """Newton seconds per meter."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +54,18 @@ class Actuator:
 
     A motor has the gain (1, 0, 0) and no bias, a position servo has the gain (kp, 0, 0) and the bias (0, -kp, -kv), and
     a velocity servo has the gain (kv, 0, 0) and the bias (0, 0, -kv).
-
-    Attributes
-    ----------
-    name : str
-    joint, tendon : str
-        The joint or the tendon that it drives; the other is empty.
-    gear : float
-    gain, bias : tuple of 3 floats
-    control_range, force_range : pair of floats
-        The signal is clipped to the first range, the force to the second.
     """
 
     name: str
     joint: str = ""
     tendon: str = ""
+    """The joint or the tendon that it drives; the other is empty."""
     gear: float = 1.0
     gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     control_range: tuple[float, float] = field(default=(-math.inf, math.inf))
     force_range: tuple[float, float] = field(default=(-math.inf, math.inf))
+    """The signal is clipped to the first range, the force to the second."""
 
 
 @dataclass(frozen=True)
@@ -94,29 +76,19 @@ class JointCoupling:
     ``follows_coefficients[i]`` times the coordinate of ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x +
     polynomial[2] x² +
     ...
-
-    Attributes
-    ----------
-    name : str
-    joints : tuple of str
-        The joints of y; each has one degree of freedom.
-    coefficients : tuple of floats
-    follows : tuple of str
-        The joints of x; empty if y is constant.
-    follows_coefficients : tuple of floats
-    polynomial : tuple of floats
-        Coefficients of p, the constant first; one number if y is constant.
-    unit : str
-        Unit of y, which is that of the first joint: ``rad`` or ``m``.
     """
 
     name: str
     joints: tuple[str, ...]
+    """The joints of y; each has one degree of freedom."""
     coefficients: tuple[float, ...]
     follows: tuple[str, ...] = ()
+    """The joints of x; empty if y is constant."""
     follows_coefficients: tuple[float, ...] = ()
     polynomial: tuple[float, ...] = (0.0,)
+    """Coefficients of p, the constant first; one number if y is constant."""
     unit: str = "rad"
+    """Unit of y, which is that of the first joint: ``rad`` or ``m``."""
 
     @property
     def label(self) -> str:

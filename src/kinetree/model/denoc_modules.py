@@ -19,21 +19,14 @@ ALIKE = ("numbers", "architecture")
 
 @dataclass(frozen=True)
 class Modules:
-    """A valid partition of a tree into serial modules.
-
-    Attributes
-    ----------
-    bodies : tuple of tuples of ints
-        Body indices of each module, from its root to its last link.
-    parents : tuple of ints
-        Parent module of each, -1 for the base.
-    names : tuple of tuples of str
-        Names of the bodies of each module.
-    """
+    """A valid partition of a tree into serial modules."""
 
     bodies: tuple[tuple[int, ...], ...]
+    """Body indices of each module, from its root to its last link."""
     parents: tuple[int, ...]
+    """Parent module of each, -1 for the base."""
     names: tuple[tuple[str, ...], ...]
+    """Names of the bodies of each module."""
 
     def __len__(self) -> int:
         return len(self.bodies)

@@ -63,19 +63,13 @@ _SINE = (0.0, 1.0, 0.0, -1.0)
 
 
 class EulerRow(NamedTuple):
-    """One row: a turn of ``alpha`` about x, then of ``offset`` plus the joint angle about z.
-
-    Attributes
-    ----------
-    alpha_quarters, offset_quarters : int
-        The constants in quarter turns.
-    coordinate : int or None
-        Which of the joint's angles adds to the offset; None for a constant row.
-    """
+    """One row: a turn of ``alpha`` about x, then of ``offset`` plus the joint angle about z."""
 
     alpha_quarters: int
     offset_quarters: int
+    """The constants in quarter turns."""
     coordinate: int | None
+    """Which of the joint's angles adds to the offset; None for a constant row."""
 
     @property
     def alpha(self) -> float:

@@ -50,76 +50,53 @@ class Mimic:
 
 @dataclass(frozen=True)
 class JointField:
-    """One row of the table: everything about one quantity that each joint has.
-
-    Attributes
-    ----------
-    help : str
-        Its description in one sentence.
-    units : pair of str
-        Units for a hinge and for a slide.
-    name : str
-        Name of the attribute, the keyword, the key in YAML files and the entry in a row of a table.
-    per : {"v", "q"}
-        Whether there is one number per degree of freedom (``"v"``) or per coordinate (``"q"``).
-    default : float or None
-        Value if none is given; None for the neutral configuration.
-    nonnegative, finite : bool
-        Whether it must not be negative, and whether it must be finite.
-    infinite : bool
-        Whether it is a limit, so that infinity means no limit. A cut joint keeps its limits.
-    sparse : bool
-        Whether the default is an empty tuple, ``()``, instead of zeros.
-    of : str
-        Another field without which it has no meaning: the rest position of a spring belongs to its stiffness.
-    alone, needed : str
-        Error messages for when it is given without ``of``, and when ``of`` is given without it.
-    leaders_only : str
-        Why a joint that follows another one cannot have it.
-    law : callable, optional
-        A further check, called with the kind of joint, the numbers, and their name for messages.
-    said, noun : str
-        Its name in messages about its value, and about joints that have it, with a plural in s.
-    has : str
-        Phrase for a joint that has it; such a joint has more than geometry and is not cut.
-    label : str
-        Word before it in descriptions.
-    parameter : bool
-        Whether it may vary: as a symbol, an input of compiled code, or a column of a sweep.
-    of_motor : bool
-        Whether it belongs to the motor.
-    felt_as : str
-        The attribute of :class:`kinetree.model.tree.Joint` with its value on the joint side of the gear.
-    urdf, sdf, mjcf, par : str
-        Its name in these formats (for limits, within the element of limits); kinetree's own names begin with
-        ``kinetree:``.
-    """
+    """One row of the table: everything about one quantity that each joint has."""
 
     help: str
+    """Its description in one sentence."""
     units: tuple[str, str]
+    """Units for a hinge and for a slide."""
     name: str = ""
-    per: str = "v"
+    """Name of the attribute, the keyword, the key in YAML files and the entry in a row of a table."""
+    per: str = "v"  # {"v", "q"}
+    """Whether there is one number per degree of freedom (``"v"``) or per coordinate (``"q"``)."""
     default: float | None = 0.0
+    """Value if none is given; None for the neutral configuration."""
     nonnegative: bool = False
     finite: bool = False
+    """Whether it must not be negative, and whether it must be finite."""
     infinite: bool = False
+    """Whether it is a limit, so that infinity means no limit. A cut joint keeps its limits."""
     sparse: bool = False
+    """Whether the default is an empty tuple, ``()``, instead of zeros."""
     of: str = ""
+    """Another field without which it has no meaning: the rest position of a spring belongs to its stiffness."""
     alone: str = ""
     needed: str = ""
+    """Error messages for when it is given without ``of``, and when ``of`` is given without it."""
     leaders_only: str = ""
+    """Why a joint that follows another one cannot have it."""
     law: Callable[[JointKind, Floats, str], None] | None = None
+    """A further check, called with the kind of joint, the numbers, and their name for messages."""
     said: str = ""
     noun: str = ""
+    """Its name in messages about its value, and about joints that have it, with a plural in s."""
     has: str = ""
+    """Phrase for a joint that has it; such a joint has more than geometry and is not cut."""
     label: str = ""
+    """Word before it in descriptions."""
     parameter: bool = False
+    """Whether it may vary: as a symbol, an input of compiled code, or a column of a sweep."""
     of_motor: bool = False
+    """Whether it belongs to the motor."""
     felt_as: str = ""
+    """The attribute of :class:`kinetree.model.tree.Joint` with its value on the joint side of the gear."""
     urdf: str = ""
     sdf: str = ""
     mjcf: str = ""
     par: str = ""
+    """Its name in these formats (for limits, within the element of limits); kinetree's own names begin with
+    ``kinetree:``."""
 
     def count(self, kind: JointKind) -> int:
         """Return how many numbers a joint of a kind has."""

@@ -263,14 +263,10 @@ class GroupedMass(MassProperties):
     Grouping parameters that act only together (Khalil section 10.2.4) results in bodies with a first moment but no
     mass, or with an impossible inertia. So the ten numbers are kept as given, and there is a center of mass only if
     there is mass.
-
-    Attributes
-    ----------
-    ten : tuple of 10 floats
-        As in :meth:`MassProperties.from_parameters`.
     """
 
     ten: tuple[float, ...] = (0.0,) * 10
+    """As in :meth:`MassProperties.from_parameters`."""
 
     @classmethod
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:

@@ -49,29 +49,20 @@ POINTS_FOLLOW_FRAMES = (
 
 @dataclass(frozen=True)
 class Substitution:
-    """Scalars that replace some numbers of a model; see :func:`substitution`.
-
-    Attributes
-    ----------
-    bodies, joints, frames : dict of name to dict of property to scalars
-        Properties as in a robot's file.
-    gravity : tuple of 3, optional
-    parameters : dict of name to scalar
-        Rows of the table of parameters.
-    loops, tendons : dict of name to dict of property to scalars
-        Properties of loops and tendons.
-    symbols : dict of name to scalar
-        Values for the symbols of a model.
-    """
+    """Scalars that replace some numbers of a model; see :func:`substitution`."""
 
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
     joints: dict[str, dict[str, Any]] = field(default_factory=dict)
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Properties as in a robot's file."""
     gravity: tuple[Any, ...] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    """Rows of the table of parameters."""
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
     tendons: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Properties of loops and tendons."""
     symbols: dict[str, Any] = field(default_factory=dict)
+    """Values for the symbols of a model."""
 
     @cached_property
     def scalars(self) -> list[Any]:

@@ -35,21 +35,13 @@ SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body; its mass properties include everything welded to it.
-
-    Attributes
-    ----------
-    name : str
-    mass_properties : MassProperties
-    added : ArticulatedInertia or None
-        Additional resistance to accelerations, in body coordinates: springs and dampers to the world that an
-        integration step treats implicitly, see :mod:`kinetree.simulation.implicit_accelerations`.  It has no weight and
-        no momentum.
-    """
+    """A rigid body; its mass properties include everything welded to it."""
 
     name: str
     mass_properties: MassProperties = field(default_factory=MassProperties)
     added: ArticulatedInertia | None = field(default=None, repr=False)
+    """Additional resistance to accelerations, in body coordinates: springs and dampers to the world that an integration
+    step treats implicitly, see :mod:`kinetree.simulation.implicit_accelerations`.  It has no weight and no momentum."""
 
     @property
     def mass(self) -> float:
@@ -121,33 +113,24 @@ class Joint(JointNumbers[Floats], _Seated):
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop: it is cut in the spanning tree and replaced by constraint forces.
-
-    Attributes
-    ----------
-    name : str
-    kind : JointKind
-    predecessor, successor : int
-        The bodies that it connects, -1 for the base; forces act on the successor, and opposite ones on the predecessor.
-    placement : Pose
-        Pose of the joint's fixed frame on the predecessor.
-    seat : Pose
-        Pose of the joint's moving frame on the successor.
-    lower, upper, velocity_limit, effort_limit : tuple of floats
-        Limits as in :class:`Joint`, in case another choice of cuts puts the joint into the tree; empty if there are
-        none.
-    """
+    """A joint that closes a loop: it is cut in the spanning tree and replaced by constraint forces."""
 
     name: str
     kind: JointKind
     predecessor: int
     successor: int
+    """The bodies that it connects, -1 for the base; forces act on the successor, and opposite ones on the
+    predecessor."""
     placement: Pose = field(default_factory=Pose)
+    """Pose of the joint's fixed frame on the predecessor."""
     seat: Pose = field(default_factory=Pose)
+    """Pose of the joint's moving frame on the successor."""
     lower: Floats = ()
     upper: Floats = ()
     velocity_limit: Floats = ()
     effort_limit: Floats = ()
+    """Limits as in :class:`Joint`, in case another choice of cuts puts the joint into the tree; empty if there are
+    none."""
 
     @property
     def count(self) -> int:

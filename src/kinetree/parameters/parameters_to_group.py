@@ -25,22 +25,15 @@ class Considered:
     """A model's parameter table, and the columns that are to be grouped.
 
     Friction, unless it is requested, and the rotors of joints without a motor are left out.
-
-    Attributes
-    ----------
-    model : Model
-    friction : bool
-        Whether damping, Coulomb friction and offsets are included.
-    rotors : bool
-        Whether the rotors of joints with a motor are included.
-    only : frozenset of str, optional
-        Names of the parameters that may change, if the others are known; all by default.
     """
 
     model: Model
     friction: bool = False
+    """Whether damping, Coulomb friction and offsets are included."""
     rotors: bool = True
+    """Whether the rotors of joints with a motor are included."""
     only: frozenset[str] | None = None
+    """Names of the parameters that may change, if the others are known; all by default."""
 
     @cached_property
     def rows(self) -> tuple[Parameter, ...]:

@@ -97,31 +97,21 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Counts of an algorithm on general chains, as polynomials in the number of joint variables n.
-
-    Attributes
-    ----------
-    algorithm : str
-        A key of :data:`FITTED` or :data:`ABSOLUTE`.
-    joint : str
-        A key of :data:`CHAINS`.
-    single : bool
-        Whether joints were written as chains of hinges.
-    multiplications, additions, divisions : Formula
-    valid_from : int
-        The smallest n for which they hold.
-    checked_to : int
-        The largest n that was counted and compared.
-    """
+    """Counts of an algorithm on general chains, as polynomials in the number of joint variables n."""
 
     algorithm: str
+    """A key of :data:`FITTED` or :data:`ABSOLUTE`."""
     joint: str
+    """A key of :data:`CHAINS`."""
     single: bool
+    """Whether joints were written as chains of hinges."""
     multiplications: Formula
     additions: Formula
     divisions: Formula
     valid_from: int
+    """The smallest n for which they hold."""
     checked_to: int
+    """The largest n that was counted and compared."""
 
     def __call__(self, n: int) -> MA:
         """Return multiplications with divisions, and additions, as the sources count."""

@@ -24,33 +24,21 @@ NO_HOLD = 1e-12
 
 
 class HandleResponse(NamedTuple):
-    """The acceleration of k frames of a robot under forces on them: ``a = inverse_inertia @ f + acceleration``.
+    """The acceleration of k frames of a robot under forces on them: ``a = inverse_inertia @ f + acceleration``."""
 
-    Attributes
-    ----------
-    inverse_inertia : ndarray (..., 6k, 6k)
-        Phi: blocks of 6x6, on the diagonal for the force on the frame itself, the others for forces on other frames.
-    acceleration : ndarray (..., 6k)
-        b: spatial accelerations without forces on the frames.
-    """
-
-    inverse_inertia: Array
-    acceleration: Array
+    inverse_inertia: Array  # (..., 6k, 6k)
+    """Phi: blocks of 6x6, on the diagonal for the force on the frame itself, the others for forces on other frames."""
+    acceleration: Array  # (..., 6k)
+    """b: spatial accelerations without forces on the frames."""
 
 
 class MotorForces(NamedTuple):
-    """The shares of motor and bearings in the wrench that a joint transmits.
+    """The shares of motor and bearings in the wrench that a joint transmits."""
 
-    Attributes
-    ----------
-    motor : ndarray (..., freedoms)
-        Q^a, in units of the given directions.
-    bearing : ndarray (..., 6)
-        Moment and force of the bearings on the body, in body axes at its origin; they do no work.
-    """
-
-    motor: Array
-    bearing: Array
+    motor: Array  # (..., freedoms)
+    """Q^a, in units of the given directions."""
+    bearing: Array  # (..., 6)
+    """Moment and force of the bearings on the body, in body axes at its origin; they do no work."""
 
 
 class HandleMethods(Dynamics):

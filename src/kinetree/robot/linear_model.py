@@ -157,29 +157,19 @@ def checked_elements(forces: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class MotionSlopes:
-    """Derivatives of accelerations with respect to the state, along the possible motions.
-
-    Attributes
-    ----------
-    independent : tuple of int
-        Freedoms that determine the others.
-    a : ndarray (..., nv)
-    basis : ndarray (..., nv, n)
-        G of v = G v_independent.
-    swept : ndarray (..., nv, n)
-        Derivative of v with respect to independent positions, at constant independent velocities.
-    by_q, by_v : ndarray (..., nv, n)
-        Derivatives of a with respect to independent positions and velocities.
-    by_tau : ndarray (..., nv, nv)
-    """
+    """Derivatives of accelerations with respect to the state, along the possible motions."""
 
     independent: tuple[int, ...]
-    a: Array
-    basis: Array
-    swept: Array
-    by_q: Array
-    by_v: Array
-    by_tau: Array
+    """Freedoms that determine the others."""
+    a: Array  # (..., nv)
+    basis: Array  # (..., nv, n)
+    """G of v = G v_independent."""
+    swept: Array  # (..., nv, n)
+    """Derivative of v with respect to independent positions, at constant independent velocities."""
+    by_q: Array  # (..., nv, n)
+    by_v: Array  # (..., nv, n)
+    """Derivatives of a with respect to independent positions and velocities."""
+    by_tau: Array  # (..., nv, nv)
 
     def pushed(self, forces: ForceSlopes) -> MotionSlopes:
         """Return these derivatives with forces that depend on the state."""

@@ -85,24 +85,16 @@ def screw_vector(direction: ArrayLike, point: ArrayLike, pitch: ArrayLike, kind:
 
 
 class Screw(NamedTuple):
-    """The screw of a spatial vector: its axis, pitch and magnitude, which do not depend on the origin.
+    """The screw of a spatial vector: its axis, pitch and magnitude, which do not depend on the origin."""
 
-    Attributes
-    ----------
-    direction : ndarray (..., 3)
-        Unit vector along the axis; zero for the zero vector.
-    point : ndarray (..., 3)
-        The point of the axis nearest to the origin; zero where there is no axis.
-    pitch : ndarray (...)
-        Meters per radian, or moment over force; infinite for a free vector.
-    magnitude : ndarray (...)
-        Length of the part on the line, or of a free vector.
-    """
-
-    direction: Array
-    point: Array
-    pitch: Array
-    magnitude: Array
+    direction: Array  # (..., 3)
+    """Unit vector along the axis; zero for the zero vector."""
+    point: Array  # (..., 3)
+    """The point of the axis nearest to the origin; zero where there is no axis."""
+    pitch: Array  # (...)
+    """Meters per radian, or moment over force; infinite for a free vector."""
+    magnitude: Array  # (...)
+    """Length of the part on the line, or of a free vector."""
 
 
 def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:

@@ -60,28 +60,19 @@ _WHOLE = re.compile(r"[-+]?[0-9]+")
 
 @dataclass(frozen=True)
 class StatedFact:
-    """A fact before anything is measured.
-
-    Attributes
-    ----------
-    given : mapping
-        Entries of the file: ``fact``, ``unit``, ``source``, ``reason`` and ``within``.
-    reading, measure : str
-        One of :data:`READINGS`, and the name of the value it is applied to.
-    relation : str
-        One of :data:`RELATIONS`.
-    stated : number, list or str
-    file, line
-        Its location.
-    """
+    """A fact before anything is measured."""
 
     given: Mapping[str, Any]
+    """Entries of the file: ``fact``, ``unit``, ``source``, ``reason`` and ``within``."""
     reading: str
     measure: str
+    """One of :data:`READINGS`, and the name of the value it is applied to."""
     relation: str
+    """One of :data:`RELATIONS`."""
     stated: Any
     file: str
     line: int
+    """Its location."""
 
     def beside(self, values: Values) -> Fact:
         """Return the fact with the measured value."""
@@ -151,12 +142,7 @@ class FactReader(NodeReader):
 
 @dataclass(frozen=True)
 class FactFile:
-    """Facts by analysis, read when they are first needed.
-
-    Attributes
-    ----------
-    path : Path
-    """
+    """Facts by analysis, read when they are first needed."""
 
     path: Path
 

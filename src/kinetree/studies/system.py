@@ -133,32 +133,21 @@ class About:
 
 @dataclass(frozen=True)
 class GallerySystem:
-    """An entry of the gallery.
-
-    Attributes
-    ----------
-    about : About
-    driven : tuple of str
-        Joints whose motion is prescribed.
-    span : (float, float)
-        Times of the prescribed motion.
-    motion : str
-        The prescribed motion in words.
-    assembled : callable
-        Returns all coordinates at a time, over any scalar, with closed loops.
-    starts : mapping from str to callable
-        Other assembled configurations that the source starts from, by name.
-    ground : callable, optional
-        Makes the ground that a walking machine walks on.
-    """
+    """An entry of the gallery."""
 
     about: About
     driven: tuple[str, ...]
-    span: tuple[float, float]
+    """Joints whose motion is prescribed."""
+    span: tuple[float, float]  # (float, float)
+    """Times of the prescribed motion."""
     motion: str
+    """The prescribed motion in words."""
     assembled: Callable[[Scalar], Sequence[Scalar]]
+    """Returns all coordinates at a time, over any scalar, with closed loops."""
     starts: Mapping[str, Callable[[], Sequence[float]]] = field(default_factory=dict)
+    """Other assembled configurations that the source starts from, by name."""
     ground: Callable[[], Any] | None = None
+    """Makes the ground that a walking machine walks on."""
 
     def start(self, which: str) -> Array:
         """Return one of its assembled configurations."""

@@ -54,28 +54,19 @@ def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The contents of the folder of a sweep.
-
-    Attributes
-    ----------
-    design, study : str
-        Fingerprints of the design and the study.
-    title, label : str
-        Design and study in words.
-    rows, part_rows : int
-        Number of all rows, and of the rows of a part.
-    names : list of str
-        The parameters.
-    version : int
-    """
+    """The contents of the folder of a sweep."""
 
     design: str
     study: str
+    """Fingerprints of the design and the study."""
     title: str
     label: str
+    """Design and study in words."""
     rows: int
     part_rows: int
+    """Number of all rows, and of the rows of a part."""
     names: list[str]
+    """The parameters."""
     version: int = VERSION
 
     @property

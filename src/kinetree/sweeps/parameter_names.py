@@ -40,42 +40,26 @@ OF_MODEL, OF_CONTROLLER, OF_ELEMENTS, OF_START = "model", "controller", "element
 
 @dataclass(frozen=True)
 class NamedNumber:
-    """The place of one number.
-
-    Attributes
-    ----------
-    kind : str
-        Whether it belongs to the model, the controller, an element or the initial state.
-    where : tuple
-        The location in the model; the gain; the index of the element and its field; or ``"q0"`` or ``"v0"``.
-    entries : tuple of int
-        Indices of the numbers at that location.
-    own : float
-        Its default value.
-    """
+    """The place of one number."""
 
     kind: str
+    """Whether it belongs to the model, the controller, an element or the initial state."""
     where: Any
+    """The location in the model; the gain; the index of the element and its field; or ``"q0"`` or ``"v0"``."""
     entries: tuple[int, ...]
+    """Indices of the numbers at that location."""
     own: float
+    """Its default value."""
 
 
 @dataclass(frozen=True)
 class SweptRobot:
-    """A robot, its start, and everything that acts on it: the owners of parameters.
-
-    Attributes
-    ----------
-    robot : Robot
-    q0, v0 : ndarray or None
-        The initial state; only one.
-    controller : controller or None
-    ground, forces : tuples of force elements
-    """
+    """A robot, its start, and everything that acts on it: the owners of parameters."""
 
     robot: Robot
     q0: Array | None = None
     v0: Array | None = None
+    """The initial state; only one."""
     controller: Any = None
     ground: tuple[Any, ...] = ()
     forces: tuple[Any, ...] = ()

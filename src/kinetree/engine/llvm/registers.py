@@ -21,24 +21,16 @@ NEVER = 1 << 60
 
 @dataclass
 class PlannedStep:
-    """One operation.
-
-    Attributes
-    ----------
-    node : int
-        What is computed.
-    fetched : list of int
-        Values that are brought from memory into registers before, to stay there.
-    read : int or None
-        A value that the operation itself reads from memory.
-    saved : list of int
-        Values that are stored in their slots afterwards.
-    """
+    """One operation."""
 
     node: int
+    """What is computed."""
     fetched: list[int] = field(default_factory=list)
+    """Values that are brought from memory into registers before, to stay there."""
     read: int | None = None
+    """A value that the operation itself reads from memory."""
     saved: list[int] = field(default_factory=list)
+    """Values that are stored in their slots afterwards."""
 
 
 @dataclass

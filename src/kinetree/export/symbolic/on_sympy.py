@@ -124,19 +124,12 @@ def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any,
 
 @dataclass(frozen=True)
 class Expression:
-    """The result of an algorithm as SymPy expressions.
-
-    Attributes
-    ----------
-    name : str
-        Name of the algorithm.
-    inputs : dict of str to tuple of symbols
-    value : sympy.Expr, sympy.ImmutableMatrix (vectors are columns) or sympy.ImmutableDenseNDimArray
-    """
+    """The result of an algorithm as SymPy expressions."""
 
     name: str
+    """Name of the algorithm."""
     inputs: dict[str, tuple[Any, ...]]
-    value: Any
+    value: Any  # (vectors are columns)
     names: Mapping[Any, str]
     """LaTeX names of symbols."""
 

@@ -81,26 +81,17 @@ def _log_determinant(count: int, order: int) -> float:
 
 @dataclass(frozen=True)
 class SmoothCurve:
-    """A curve through noisy samples.
-
-    Attributes
-    ----------
-    spline : BSpline
-    noise : float
-        Standard deviation of the samples.
-    cutoff : float
-        Frequency in Hz at which half of the amplitude passes.
-    order : int
-        The derivative that is white noise.
-    unlikelihood : float
-        Twice the negative logarithm of the restricted likelihood.
-    """
+    """A curve through noisy samples."""
 
     spline: BSpline
     noise: float
+    """Standard deviation of the samples."""
     cutoff: float
+    """Frequency in Hz at which half of the amplitude passes."""
     order: int
+    """The derivative that is white noise."""
     unlikelihood: float
+    """Twice the negative logarithm of the restricted likelihood."""
     _factor: Array
 
     def __call__(self, t: Array, derivative: int = 0) -> Array:

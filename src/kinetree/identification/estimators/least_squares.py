@@ -22,22 +22,14 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The result of a fit.
+    """The result of a fit."""
 
-    Attributes
-    ----------
-    values : ndarray (..., p)
-    covariance : ndarray (..., p, p)
-    noise : ndarray (..., r)
-        Standard deviation of the residuals of each joint.
-    weights : ndarray (..., n, r)
-        Weight of each row in addition to the noise of its joint: 0 for rows that are not used.
-    """
-
-    values: Array
-    covariance: Array
-    noise: Array
-    weights: Array
+    values: Array  # (..., p)
+    covariance: Array  # (..., p, p)
+    noise: Array  # (..., r)
+    """Standard deviation of the residuals of each joint."""
+    weights: Array  # (..., n, r)
+    """Weight of each row in addition to the noise of its joint: 0 for rows that are not used."""
 
     @property
     def deviations(self) -> Array:

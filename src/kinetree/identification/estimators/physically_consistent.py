@@ -26,30 +26,20 @@ PULLS = ("log_det", "euclidean")
 
 @dataclass(frozen=True)
 class ConsistentFit:
-    """A fitting problem with its conditions.
+    """A fitting problem with its conditions."""
 
-    Attributes
-    ----------
-    a, b : ndarray (m, p), (m,)
-        The equations, in units of the noise.
-    bodies : sequence of ten indices each
-        Indices in x of the parameters of each body.
-    positive : sequence of int
-        Indices of other parameters that must not be negative: rotor inertias, friction.
-    reference : ndarray (p,)
-        The values to stay near; those of bodies must be physically possible.
-    pull : {"log_det", "euclidean"}
-    weight : float or ndarray, one per body
-        Weight of the pull: with 1, a change of a body by a factor e counts as much as one standard deviation.
-    """
-
-    a: Array
-    b: Array
+    a: Array  # (m, p)
+    b: Array  # (m, p)
+    """The equations, in units of the noise."""
     bodies: Sequence[Array]
+    """Indices in x of the parameters of each body."""
     positive: Array
-    reference: Array
-    pull: str = "log_det"
+    """Indices of other parameters that must not be negative: rotor inertias, friction."""
+    reference: Array  # (p,)
+    """The values to stay near; those of bodies must be physically possible."""
+    pull: str = "log_det"  # {"log_det", "euclidean"}
     weight: float | Array = 1.0
+    """Weight of the pull: with 1, a change of a body by a factor e counts as much as one standard deviation."""
 
     def __post_init__(self) -> None:
         refuse_unknown("pull", self.pull, PULLS)

@@ -54,17 +54,11 @@ def left(products: Array, x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Folds:
-    """Products of columns for each part of the data, to cross-validate fits of some of the columns.
+    """Products of columns for each part of the data, to cross-validate fits of some of the columns."""
 
-    Attributes
-    ----------
-    parts : ndarray (folds, r, p + 1, p + 1)
-    counts : ndarray (r,)
-        Number of rows that are used.
-    """
-
-    parts: Array
-    counts: Array
+    parts: Array  # (folds, r, p + 1, p + 1)
+    counts: Array  # (r,)
+    """Number of rows that are used."""
 
     @classmethod
     def of(cls, equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Folds:

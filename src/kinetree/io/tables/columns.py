@@ -40,42 +40,28 @@ def column_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns are.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns for messages.
-    time : int or None
-        The column of times.
-    quantities : mapping from str to tuple of int
-        The columns of ``q``, ``v``, ...
-    remark : str
-        Remarks for the user: unused columns, names that were not recognized.
-    fewer : bool
-        Whether the table has only the ``fewer`` columns, which are sufficient.
-    factors : mapping from int to float
-        Factors for columns with a unit.
-    nanoseconds : int or None
-        The column of nanoseconds to add to the times.
-    rules : str
-        Inferences that were made by a rule; ``remark`` does not repeat them.
-    doubt : str
-        Why the columns may have been misunderstood.
-    numbered : frozenset of str
-        Quantities whose columns are numbered or in plain order instead of named.
-    """
+    """Where the columns are."""
 
     names: tuple[str, ...]
+    """Names of the columns for messages."""
     time: int | None
+    """The column of times."""
     quantities: Mapping[str, tuple[int, ...]]
+    """The columns of ``q``, ``v``, ..."""
     remark: str = ""
+    """Remarks for the user: unused columns, names that were not recognized."""
     fewer: bool = False
+    """Whether the table has only the ``fewer`` columns, which are sufficient."""
     factors: Mapping[int, float] = field(default_factory=dict)
+    """Factors for columns with a unit."""
     nanoseconds: int | None = None
+    """The column of nanoseconds to add to the times."""
     rules: str = ""
+    """Inferences that were made by a rule; ``remark`` does not repeat them."""
     doubt: str = ""
+    """Why the columns may have been misunderstood."""
     numbered: frozenset[str] = frozenset()
+    """Quantities whose columns are numbered or in plain order instead of named."""
 
     @property
     def used(self) -> list[int]:
@@ -86,24 +72,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Asked:
-    """The quantities that are to be read from a table.
-
-    Attributes
-    ----------
-    wanted : mapping
-        Quantities with the names of their entries.
-    fewer : mapping, optional
-        A sufficient subset of these entries.
-    units : mapping, optional
-        Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
-    optional : mapping, optional
-        Further quantities, read if the table has them.
-    """
+    """The quantities that are to be read from a table."""
 
     wanted: Wanted
+    """Quantities with the names of their entries."""
     fewer: Wanted | None = None
+    """A sufficient subset of these entries."""
     units: Units | None = None
+    """Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted."""
     optional: Wanted | None = None
+    """Further quantities, read if the table has them."""
 
     def layout(self, file: str, header: Sequence[str] | None, count: int) -> Layout:
         """Find the columns; see :func:`layout`."""

@@ -27,36 +27,24 @@ EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class CsvHead:
-    """The properties of a table that follow from its first lines.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-        Names of the columns, followed by their units in brackets; None if there are none.
-    line : int
-        Line of the names, or of the first row if there are none.
-    skipped : int
-        Number of lines before the first row.
-    count : int
-        Number of columns.
-    delimiter : str
-        Delimiter; a space stands for any number of spaces and tabs.
-    decimal : str
-        The decimal point, or comma.
-    rules : tuple of str
-        Inferences that the user may want to check.
-    joints : mapping from int to str
-        Columns of texts that name joints, with the name in the first row.
-    """
+    """The properties of a table that follow from its first lines."""
 
     names: tuple[str, ...] | None
+    """Names of the columns, followed by their units in brackets; None if there are none."""
     line: int
+    """Line of the names, or of the first row if there are none."""
     skipped: int
+    """Number of lines before the first row."""
     count: int
+    """Number of columns."""
     delimiter: str
+    """Delimiter; a space stands for any number of spaces and tabs."""
     decimal: str = "."
+    """The decimal point, or comma."""
     rules: tuple[str, ...] = ()
+    """Inferences that the user may want to check."""
     joints: Mapping[int, str] = field(default_factory=dict)
+    """Columns of texts that name joints, with the name in the first row."""
 
 
 def read_head(path: Path) -> CsvHead:

@@ -30,21 +30,14 @@ Numbers = Mapping[str, Scalar]
 
 @dataclass(frozen=True)
 class DrawnPoint:
-    """A point: its coordinates, its distances from two others, or its distance and direction from another.
-
-    Attributes
-    ----------
-    numbers : pair of floats
-    of : tuple of str
-        The points that it is measured from: none, one or two.
-    turn : int
-        Which of two possible positions: 1 if the point is to the left of the line from the first point to the second,
-        else -1.
-    """
+    """A point: its coordinates, its distances from two others, or its distance and direction from another."""
 
     numbers: tuple[float, float]
     of: tuple[str, ...] = ()
+    """The points that it is measured from: none, one or two."""
     turn: int = 0
+    """Which of two possible positions: 1 if the point is to the left of the line from the first point to the second,
+    else -1."""
 
     @property
     def keys(self) -> tuple[str, str]:

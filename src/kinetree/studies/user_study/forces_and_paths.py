@@ -28,24 +28,16 @@ PHANTOMS = 6
 
 @dataclass(frozen=True)
 class MoreOutputs:
-    """The outputs that a study file requests under ``outputs:``.
-
-    Attributes
-    ----------
-    forces : bool
-        Whether forces at all joints are written and drawn.
-    paths : mapping from str to (frame, point)
-        Points whose paths are written and drawn.
-    units : ShownUnits
-        Units of tables and drawings.
-    over : str or None
-        The coordinate over which curves are drawn instead of time; it is the first column of tables, too.
-    """
+    """The outputs that a study file requests under ``outputs:``."""
 
     forces: bool = False
-    paths: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
+    """Whether forces at all joints are written and drawn."""
+    paths: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)  # (frame, point)
+    """Points whose paths are written and drawn."""
     units: ShownUnits = field(default_factory=ShownUnits)
+    """Units of tables and drawings."""
     over: str | None = None
+    """The coordinate over which curves are drawn instead of time; it is the first column of tables, too."""
 
     def curves(self, robot: Robot, time: Array, q: Array, panels: Sequence[PlotPanel], caption: str = "") -> Curves:
         """Draw panels over time, or over a coordinate."""

@@ -53,27 +53,18 @@ MEASURED_IN = {"speed": "{}/s", "amplitude": "{}", "frequency": "Hz", "phase": "
 
 
 class MotionReader(NodeReader):
-    """Reads the desired motion of a study's file.
-
-    Attributes
-    ----------
-    robot : Robot
-    system : str or None
-        Its name in the gallery.
-    q, v : ndarray
-        Initial state.
-    path : Path
-        The file.
-    free_base : bool
-        Whether only the joints with motors follow the motion, and the others move by the dynamics.
-    """
+    """Reads the desired motion of a study's file."""
 
     robot: Robot
     system: str | None
+    """Its name in the gallery."""
     q: Array
     v: Array
+    """Initial state."""
     path: Path
+    """The file."""
     free_base: bool = False
+    """Whether only the joints with motors follow the motion, and the others move by the dynamics."""
     brought: tuple[Any, ...] = ()
     """Ground that belongs to a motion, if none is given."""
     start_given: tuple[Any, Any] = (None, None)

@@ -41,57 +41,38 @@ QUICK = 0.25
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a study's file.
-
-    Attributes
-    ----------
-    robot : Robot
-    q, v : ndarray
-        Initial state.
-    desired : Trajectory or None
-        Desired motion of all joints or of the driven ones.
-    states : callable or None
-        Returns the desired motion of all joints at given times.
-    span : float
-        Duration of the motion.
-    samples : int
-    controller, elements
-        Controller and elements of the simulation.
-    simulation : mapping
-        Options of :func:`kinetree.simulate`; empty if there is none.
-    plots : sequence of str
-        Parts of a record to draw.
-    expect : mapping from str to number
-        The user's expectations.
-    free_base : bool
-        Whether only the joints with motors follow the motion, and the others move by the dynamics.
-    forces : sequence of force elements
-        Force elements that act in the simulation.
-    begins : str
-        Where the simulation begins, in words.
-    facts : mapping from str to sequence of StatedFact
-        Facts of the file, by analysis.
-    more : MoreOutputs
-        Other outputs: forces of joints, paths of points; and the units of all of them.
-    """
+    """The content of a study's file."""
 
     robot: Robot
     q: Array
     v: Array
+    """Initial state."""
     desired: Trajectory | None = None
+    """Desired motion of all joints or of the driven ones."""
     states: Callable[[Array], States] | None = None
+    """Returns the desired motion of all joints at given times."""
     span: float = 0.0
+    """Duration of the motion."""
     samples: int = 201
     controller: Any = None
     elements: Sequence[Any] = ()
+    """Controller and elements of the simulation."""
     simulation: Mapping[str, Any] = field(default_factory=dict)
+    """Options of :func:`kinetree.simulate`; empty if there is none."""
     plots: Sequence[str] = ("motion", "torques", "energy", "reactions")
+    """Parts of a record to draw."""
     expect: Mapping[str, float | bool] = field(default_factory=dict)
+    """The user's expectations."""
     free_base: bool = False
+    """Whether only the joints with motors follow the motion, and the others move by the dynamics."""
     forces: Sequence[Any] = ()
+    """Force elements that act in the simulation."""
     begins: str = ""
+    """Where the simulation begins, in words."""
     facts: Mapping[str, Sequence[StatedFact]] = field(default_factory=dict)
+    """Facts of the file, by analysis."""
     more: MoreOutputs = field(default_factory=MoreOutputs)
+    """Other outputs: forces of joints, paths of points; and the units of all of them."""
 
     # ---------------------------------------------------------------- inverse dynamics
 

@@ -80,17 +80,11 @@ def following(law: Law, mechanism: Robot, key: str) -> Law:
 
 @dataclass
 class Branch:
-    """One way of assembling a mechanism, followed as its independent joints move.
-
-    Attributes
-    ----------
-    mechanism : Mechanism
-    q : ndarray (nq,)
-        The last closed configuration.
-    """
+    """One way of assembling a mechanism, followed as its independent joints move."""
 
     mechanism: Robot
-    q: Array
+    q: Array  # (nq,)
+    """The last closed configuration."""
 
     def __post_init__(self) -> None:
         self.names = self.mechanism.independent()
