@@ -65,21 +65,14 @@ class ConstantError(ValueError):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The conventions for writing C.
-
-    Parameters
-    ----------
-    prefix : str
-        In front of every name with file scope.
-    single_precision : bool
-        ``float`` instead of ``double``.
-    own_math : bool
-        Bring sine, cosine, square root and arctangent along instead of calling math.h.
-    """
+    """The conventions for writing C."""
 
     prefix: str
+    """In front of every name with file scope."""
     single_precision: bool = False
+    """``float`` instead of ``double``."""
     own_math: bool = False
+    """Bring sine, cosine, square root and arctangent along instead of calling math.h."""
 
     @property
     def real(self) -> str:
@@ -122,7 +115,7 @@ class CFunction:
     graph: Graph
     outputs: Sequence[int]
     """Entries of the result."""
-    arguments: tuple[tuple[str, int], ...]  # (str, int)
+    arguments: tuple[tuple[str, int], ...]
     """Name and length of each input vector."""
     result: str = "result"
     """Name of the output vector."""

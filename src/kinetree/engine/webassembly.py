@@ -46,19 +46,12 @@ FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class WasmFunction:
-    """A graph, or steps through time, to be called from outside.
-
-    Parameters
-    ----------
-    name : str
-    source : Traced or Stages
-    many : bool
-        Whether there is also a form for many states.
-    """
+    """A graph, or steps through time, to be called from outside."""
 
     name: str
     source: Traced | Stages
     many: bool = False
+    """Whether there is also a form for many states."""
 
     @property
     def sizes(self) -> tuple[int, int]:

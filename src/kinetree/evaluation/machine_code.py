@@ -12,30 +12,20 @@ from ..engine.llvm import host
 
 @dataclass(frozen=True)
 class MachineCode:
-    """The target of machine code.
-
-    Parameters
-    ----------
-    processor : str
-        LLVM's name of the processor; empty if no code can be made.
-    lanes : int
-        Number of doubles per instruction; 0 if no code can be made.
-    fused : bool
-        Whether a product and a sum are one instruction.
-    llvm : str
-        Version of LLVM.
-    targets : tuple of str
-        Possible values of ``KINETREE_CPU`` on this machine.
-    problem : str
-        Why there is no machine code; empty if there is.
-    """
+    """The target of machine code."""
 
     processor: str = ""
+    """LLVM's name of the processor; empty if no code can be made."""
     lanes: int = 0
+    """Number of doubles per instruction; 0 if no code can be made."""
     fused: bool = False
+    """Whether a product and a sum are one instruction."""
     llvm: str = ""
+    """Version of LLVM."""
     targets: tuple[str, ...] = ()
+    """Possible values of ``KINETREE_CPU`` on this machine."""
     problem: str = ""
+    """Why there is no machine code; empty if there is."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class CLaw:
     """What it computes, and notes on its use."""
     gains: Mapping[str, np.ndarray]
     """Numbers that can be changed, with their current values."""
-    arguments: tuple[tuple[str, int], ...]  # (str, int)
+    arguments: tuple[tuple[str, int], ...]
     """Name and length of each other input; the last one is the time, which is left out if the law does not need it."""
     function: Callable[..., list[Any]]
     """``function(*gains, *arguments)`` over any scalar: lists in, one list out."""

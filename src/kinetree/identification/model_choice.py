@@ -44,29 +44,19 @@ class Friction:
 
 @dataclass
 class Columns:
-    """The columns that are fitted: groups of inertial parameters, then friction.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    groups : sequence of str
-        Independent columns of bodies and rotors.
-    friction : mapping from int to Friction
-        Friction of the degrees of freedom that have any.
-    fixed : set of str
-        Parameters of friction without a column, because they are known or act only together with others.
-    force : ndarray (n, r)
-        The forces to be explained: measured forces less those of known parameters.
-    springs : mapping from int to float
-        Rest positions of the springs whose stiffness is fitted, by degree of freedom.
-    """
+    """The columns that are fitted: groups of inertial parameters, then friction."""
 
     prepared: Prepared
     groups: Sequence[str]
+    """Independent columns of bodies and rotors."""
     friction: dict[int, Friction]
+    """Friction of the degrees of freedom that have any."""
     fixed: set[str]
-    force: Array
+    """Parameters of friction without a column, because they are known or act only together with others."""
+    force: Array  # (n, r)
+    """The forces to be explained: measured forces less those of known parameters."""
     springs: dict[int, float] = field(default_factory=dict)
+    """Rest positions of the springs whose stiffness is fitted, by degree of freedom."""
     _made: dict[tuple[int, str, float, float], tuple[list[str], Array]] = field(default_factory=dict)
 
     def of_joint(self, joint: int, friction: Friction) -> tuple[list[str], Array]:

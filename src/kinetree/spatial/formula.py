@@ -34,21 +34,15 @@ _ATOM, _POWER, _PRODUCT, _SUM = 4, 3, 2, 1
 
 
 class ScalarFormula:
-    """A scalar made of symbols and numbers.
-
-    Parameters
-    ----------
-    kind : str
-        ``"symbol"``, an operator (``+ - * / **``), ``"neg"``, or a function of :data:`FUNCTIONS`.
-    parts : tuple
-        A symbol's name, or the operands: formulas and floats.
-    """
+    """A scalar made of symbols and numbers."""
 
     __slots__ = ("kind", "parts", "symbols")
     __array_ufunc__ = None  # makes NumPy leave the operation to this class, whose errors name the missing values
 
     kind: str
+    """``"symbol"``, an operator (``+ - * / **``), ``"neg"``, or a function of :data:`FUNCTIONS`."""
     parts: tuple[Any, ...]
+    """A symbol's name, or the operands: formulas and floats."""
     symbols: frozenset[str]
     """Names of the symbols in the formula that have no value."""
 

@@ -43,30 +43,19 @@ FLOATING = ("free", "free_euler", "planar")
 
 @dataclass(frozen=True)
 class Sketch:
-    """A drawing of a robot at several configurations, the first one strong and the others faint.
-
-    Parameters
-    ----------
-    robot : Robot
-    configurations : ndarray, shape (k, nq)
-    paths : mapping from str to ndarray
-        Curves in space, (n, 3), by name: paths of points.
-    caption : str
-    view : ndarray, shape (2, 3)
-        Projection from space to the paper: :data:`PLANE` or :data:`OBLIQUE`.
-    height : float
-        Height in inches.
-    unit : str
-        Unit of the scales: ``"m"``, ``"mm"``, ``"in"``.
-    """
+    """A drawing of a robot at several configurations, the first one strong and the others faint."""
 
     robot: Robot
-    configurations: Array
+    configurations: Array  # (k, nq)
     paths: Mapping[str, Array] = field(default_factory=dict)
+    """Curves in space, (n, 3), by name: paths of points."""
     caption: str = ""
-    view: Array = field(default_factory=lambda: PLANE)
+    view: Array = field(default_factory=lambda: PLANE)  # (2, 3)
+    """Projection from space to the paper: :data:`PLANE` or :data:`OBLIQUE`."""
     height: float = 3.6
+    """Height in inches."""
     unit: str = "m"
+    """Unit of the scales: ``"m"``, ``"mm"``, ``"in"``."""
 
     def __call__(self, figure: Figure) -> None:
         """Draw."""

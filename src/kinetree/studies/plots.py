@@ -35,45 +35,28 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class PlotPanel:
-    """One set of axes.
-
-    Parameters
-    ----------
-    label : str
-        Label of the vertical axis, with the unit: ``"torque [N m]"``.
-    curves : sequence of Curve
-    log : bool
-        Whether the vertical axis is logarithmic, for residuals.
-    """
+    """One set of axes."""
 
     label: str
+    """Label of the vertical axis, with the unit: ``"torque [N m]"``."""
     curves: Sequence[Curve]
     log: bool = False
+    """Whether the vertical axis is logarithmic, for residuals."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """A drawing of curves over a common horizontal axis, panels below one another.
-
-    Parameters
-    ----------
-    x : array_like
-        Horizontal values of all curves without their own.
-    panels : sequence of PlotPanel
-    caption : str
-        What the picture shows.
-    x_label : str
-    log_x : bool
-    equal : bool
-        Whether both axes have the same scale, for paths in the plane.
-    """
+    """A drawing of curves over a common horizontal axis, panels below one another."""
 
     x: ArrayLike
+    """Horizontal values of all curves without their own."""
     panels: Sequence[PlotPanel]
     caption: str = ""
+    """What the picture shows."""
     x_label: str = "time [s]"
     log_x: bool = False
     equal: bool = False
+    """Whether both axes have the same scale, for paths in the plane."""
 
     def __call__(self, figure: Figure) -> None:
         """Draw."""
@@ -150,26 +133,17 @@ def legends(figure: Figure, axes: Sequence[Axes]) -> None:
 
 @dataclass(frozen=True)
 class PlotGrid:
-    """Four drawings of curves two by two, with one legend below: the sources' figures (a) to (d).
-
-    Parameters
-    ----------
-    titles : sequence of str
-        One per drawing.
-    curves : sequence of sequences of Curve
-        One sequence per drawing; all have the same names in the same order.
-    x_label, y_label : str
-    caption : str
-    highest : float, optional
-        Upper end of the vertical axes.
-    """
+    """Four drawings of curves two by two, with one legend below: the sources' figures (a) to (d)."""
 
     titles: Sequence[str]
+    """One per drawing."""
     curves: Sequence[Sequence[Curve]]
+    """One sequence per drawing; all have the same names in the same order."""
     x_label: str
     y_label: str
     caption: str = ""
     highest: float | None = None
+    """Upper end of the vertical axes."""
 
     def __call__(self, figure: Figure) -> None:
         """Draw."""
@@ -196,20 +170,12 @@ class PlotGrid:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars in groups, each with its number above.
-
-    Parameters
-    ----------
-    groups : sequence of str
-        Names below the groups; may have line breaks.
-    series : mapping from str to sequence of float
-        Values of each series, one per group; NaN leaves a bar out.
-    y_label : str
-    caption : str
-    """
+    """Bars in groups, each with its number above."""
 
     groups: Sequence[str]
+    """Names below the groups; may have line breaks."""
     series: Mapping[str, Sequence[float]]
+    """Values of each series, one per group; NaN leaves a bar out."""
     y_label: str
     caption: str = ""
 

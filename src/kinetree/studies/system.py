@@ -138,7 +138,7 @@ class GallerySystem:
     about: About
     driven: tuple[str, ...]
     """Joints whose motion is prescribed."""
-    span: tuple[float, float]  # (float, float)
+    span: tuple[float, float]
     """Times of the prescribed motion."""
     motion: str
     """The prescribed motion in words."""

@@ -28,27 +28,19 @@ class UnknownTarget(ValueError):
 
 @dataclass(frozen=True)
 class Machine:
-    """What code is generated for.
-
-    Parameters
-    ----------
-    cpu, features : str
-        As LLVM calls them.
-    lanes : int
-        Doubles per vector; zero if no vectors are known.
-    version : str
-        Version of LLVM.
-    fused, masks, clears : bool
-        See :class:`~kinetree.engine.llvm.vectors.Vectors`.
-    """
+    """What code is generated for."""
 
     cpu: str
     features: str
+    """As LLVM calls them."""
     lanes: int
+    """Doubles per vector; zero if no vectors are known."""
     version: str
+    """Version of LLVM."""
     fused: bool = True
     masks: bool = False
     clears: bool = False
+    """See :class:`~kinetree.engine.llvm.vectors.Vectors`."""
 
     @property
     def supported(self) -> bool:

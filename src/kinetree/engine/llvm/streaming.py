@@ -62,19 +62,13 @@ def apart(length: int, per_line: int) -> int:
 
 @dataclass(frozen=True)
 class Times:
-    """When lines of results can be sent on.
-
-    Parameters
-    ----------
-    count : int
-        How many times a kernel sends lines, 0, 1, ...
-    known : ndarray of int or None
-        From which time on each output is known, if lines are sent while the results of the same tile are computed;
-        those of the previous tile are all known.
-    """
+    """When lines of results can be sent on."""
 
     count: int = 0
+    """How many times a kernel sends lines, 0, 1, ..."""
     known: np.ndarray | None = None
+    """From which time on each output is known, if lines are sent while the results of the same tile are computed; those
+    of the previous tile are all known."""
 
 
 AT_ONCE = Times()

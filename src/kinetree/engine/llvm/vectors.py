@@ -17,30 +17,20 @@ NARROW = 16
 
 @dataclass(frozen=True)
 class Vectors:
-    """The form of the values that code computes with.
-
-    Parameters
-    ----------
-    lanes : int
-        States per value; 1 for scalar code.  May be more than a register holds: LLVM then uses several.
-    single_precision : bool
-        Numbers are floats instead of doubles.
-    fused : bool
-        Whether the processor multiplies and adds in one operation with one rounding.
-    masks : bool
-        Whether it loads and stores some lanes of a vector as quickly as all of them.
-    registers : int
-        How many vector registers there are.
-    clears : bool
-        Whether there is an instruction that sets a line to zero past the caches (AMD's ``clzero``).
-    """
+    """The form of the values that code computes with."""
 
     lanes: int
+    """States per value; 1 for scalar code.  May be more than a register holds: LLVM then uses several."""
     single_precision: bool = False
+    """Numbers are floats instead of doubles."""
     fused: bool = True
+    """Whether the processor multiplies and adds in one operation with one rounding."""
     masks: bool = False
+    """Whether it loads and stores some lanes of a vector as quickly as all of them."""
     registers: int = 32
+    """How many vector registers there are."""
     clears: bool = False
+    """Whether there is an instruction that sets a line to zero past the caches (AMD's ``clzero``)."""
 
     @property
     def real(self) -> str:

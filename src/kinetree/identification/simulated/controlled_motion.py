@@ -37,25 +37,17 @@ Scalars = Sequence[Scalar]
 
 @dataclass(frozen=True)
 class ControlledRun:
-    """A measured run: its states, its times, and its controller.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot as the controller knows it, and whose friction and bodies are to be identified.
-    controller : Controller
-        The controller; its trajectory must cover the times of the data.
-    motions : sequence of FilteredMotion
-        Motions as measured.
-    skeleton : Robot
-        The robot with the springs that were found; it is used for all parameters that are tried, so that its code is
-        compiled once.
-    """
+    """A measured run: its states, its times, and its controller."""
 
     robot: Robot
+    """The robot as the controller knows it, and whose friction and bodies are to be identified."""
     controller: Controller
+    """The controller; its trajectory must cover the times of the data."""
     motions: Sequence[FilteredMotion]
+    """Motions as measured."""
     skeleton: Robot
+    """The robot with the springs that were found; it is used for all parameters that are tried, so that its code is
+    compiled once."""
 
     def __post_init__(self) -> None:
         robot, controller = self.robot, self.controller

@@ -166,15 +166,10 @@ def _entries(words: tuple[str, ...], labels: frozenset[tuple[str, ...]]) -> Iter
 
 @dataclass
 class OtherNames:
-    """The columns of a table, as other programs may have named them.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names without units in brackets.
-    """
+    """The columns of a table, as other programs may have named them."""
 
     names: Sequence[str]
+    """Names without units in brackets."""
     _found: dict[frozenset[tuple[str, ...]], list[list[Reading]]] = field(default_factory=dict)
 
     def choices(

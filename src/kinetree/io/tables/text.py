@@ -13,26 +13,17 @@ MOST_ROWS = 24
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of words and numbers under column names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-    rows : sequence of sequences
-        Numbers are written with four digits and right-aligned.
-    title : str
-        A line above.
-    more : str
-        How to see rows that are not shown: ``"forces.multipliers has all"``.
-    notes : sequence of str
-        Lines below.
-    """
+    """Rows of words and numbers under column names."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
+    """Numbers are written with four digits and right-aligned."""
     title: str = ""
+    """A line above."""
     more: str = ""
+    """How to see rows that are not shown: ``"forces.multipliers has all"``."""
     notes: Sequence[str] = ()
+    """Lines below."""
 
     def __str__(self) -> str:
         cells = [[str(name) for name in self.columns], *([_written(x) for x in row] for row in self.rows[:MOST_ROWS])]

@@ -236,20 +236,13 @@ def _summary(record: Record) -> str:
 
 @dataclass(frozen=True)
 class ClosedMotion:
-    """The motion of all joints of a mechanism whose driven joints follow a trajectory.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    driven : Trajectory
-        Trajectory of the coordinates of the driven joints.
-    q : ndarray
-        A closed configuration near the beginning, which decides the branch.
-    """
+    """The motion of all joints of a mechanism whose driven joints follow a trajectory."""
 
     mechanism: Robot
     driven: Trajectory
+    """Trajectory of the coordinates of the driven joints."""
     q: Array
+    """A closed configuration near the beginning, which decides the branch."""
 
     def __call__(self, times: Array) -> States:
         """Return the motion with all loops closed, on one branch."""
