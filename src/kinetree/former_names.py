@@ -177,10 +177,7 @@ def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Calle
     A call costs only a look at the given names.  :func:`kinetree.errors.explains_arguments` does that, so such a
     function must be decorated with it as well.
 
-    Parameters
-    ----------
-    **today : str or tuple of str
-        The current name; several names where a former tuple is now several arguments.
+    **today: The current name; several names where a former tuple is now several arguments.
 
     Examples
     --------

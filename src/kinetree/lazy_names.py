@@ -20,15 +20,9 @@ class LazyNames:
     Each is a line of the stub, ``from .springs import JointSpring as JointSpring``; what is imported may be a module.
     A module under another name than its own is set there, ``costs = cost_formulas``, and found by ``modules``.
 
-    Parameters
-    ----------
-    package : str
-    modules : mapping, optional
-        Maps names to modules, for names that the stub shows to type checkers as functions or not at all.
-    former : mapping, optional
-        Maps former names of the package to their current places; they are found for one release, with a warning.
-    otherwise : callable, optional
-        Called with a name that does not exist; says what was meant.
+    modules: Maps names to modules, for names that the stub shows to type checkers as functions or not at all.
+    former: Maps former names of the package to their current places; they are found for one release, with a warning.
+    otherwise: Called with a name that does not exist; says what was meant.
 
     Examples
     --------

@@ -127,10 +127,7 @@ class ActingElement:
 class Adapted(ActingElement):
     """An object that is not an :class:`ActingElement` but has some of its methods, under the same names.
 
-    Parameters
-    ----------
-    given : object
-        It must have at least a method ``loads``.
+    given: It must have at least a method ``loads``.
     """
 
     QUESTIONS: ClassVar = ("loads", "energy", "impedance", "initial_states", "parameters", "kinks", "contact_forces")

@@ -223,11 +223,7 @@ class ShortestWay:
     W defines how easily each freedom changes: all equally, in radians and meters, or according to their inertia
     (:class:`EnergyWay`).
 
-    Parameters
-    ----------
-    k : rows of scalars
-    damping : scalar
-        Added to the diagonal of K W K^T, so that weak rows count less.
+    damping: Added to the diagonal of K W K^T, so that weak rows count less.
     """
 
     def __init__(self, k: Sequence[Scalars], damping: Scalar = 0.0) -> None:
@@ -271,14 +267,9 @@ class ShortestWay:
 class RedundantRows:
     """Rows that depend on others up to rounding, K_redundant = C K_rows.
 
-    Parameters
-    ----------
-    k : rows of scalars
-        All of K.
-    rows : sequence of int
-        Indices of the independent rows.
-    way : ShortestWay
-        The factored correction for the independent rows.
+    k: All of K.
+    rows: Indices of the independent rows.
+    way: The factored correction for the independent rows.
     """
 
     def __init__(self, k: Sequence[Scalars], rows: Sequence[int], way: ShortestWay) -> None:
@@ -314,14 +305,7 @@ def shared(k: Sequence[Scalars], rows: Sequence[int], multipliers: Scalars) -> l
 
 
 class EnergyWay(ShortestWay):
-    """The least change as measured by kinetic energy: W is the inverse of the mass matrix.
-
-    Parameters
-    ----------
-    tree : Model
-    q : configuration
-    k : rows of scalars
-    """
+    """The least change as measured by kinetic energy: W is the inverse of the mass matrix."""
 
     def __init__(self, tree: Model, q: Scalars, k: Sequence[Scalars]) -> None:
         self.parents = tree.dof_parents

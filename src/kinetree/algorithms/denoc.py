@@ -340,11 +340,8 @@ class Denoc:
     def generalized_force(self, wrenches: ArrayLike) -> Array:
         """Return ``N^T w`` of wrenches on the links (Shah eq. 5.13).
 
-        Parameters
-        ----------
-        wrenches : array_like, shape (links, 6)
-            Moment about each link's origin and force, along world axes, in the order of
-            the bodies.  :func:`wrench_shift` brings a wrench to the origin.
+        wrenches: (links, 6). Moment about each link's origin and force, along world axes, in the order of the bodies.
+            :func:`wrench_shift` brings a wrench to the origin.
 
         Returns
         -------
@@ -356,12 +353,8 @@ class Denoc:
     def inverse_dynamics(self, a: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
         """Return the joint forces ``I a + C v - N^T w``, with weights and other wrenches in w (Shah eq. 5.12).
 
-        Parameters
-        ----------
-        a : array_like, shape (nv,)
-            Joint accelerations.
-        wrenches : array_like, shape (links, 6), optional
-            As in :meth:`generalized_force`.
+        a: (nv,). Joint accelerations.
+        wrenches: (links, 6). As in :meth:`generalized_force`.
 
         Returns
         -------
@@ -374,12 +367,8 @@ class Denoc:
     def forward_dynamics(self, tau: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
         """Return the joint accelerations ``I^-1 (tau - C v + N^T w)`` by the analytic inverse (Shah eq. 5.38).
 
-        Parameters
-        ----------
-        tau : array_like, shape (nv,)
-            Joint forces.
-        wrenches : array_like, shape (links, 6), optional
-            As in :meth:`generalized_force`.
+        tau: (nv,). Joint forces.
+        wrenches: (links, 6). As in :meth:`generalized_force`.
 
         Returns
         -------

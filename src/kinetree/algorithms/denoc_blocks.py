@@ -17,12 +17,8 @@ WIDEST = 12
 class Axis:
     """The labeled blocks along one side of a matrix.
 
-    Parameters
-    ----------
-    blocks : iterable of (str, int)
-        Label and size of each block.
-    parts : mapping of str to slice, optional
-        Further names of blocks or of parts of them. If a name is also a label, the label takes precedence.
+    blocks: Label and size of each block.
+    parts: Further names of blocks or of parts of them. If a name is also a label, the label takes precedence.
     """
 
     def __init__(self, blocks: Iterable[tuple[str, int]], parts: Mapping[str, slice] | None = None) -> None:
@@ -49,12 +45,7 @@ class BlockMatrix:
     ``matrix.array`` (or ``np.asarray(matrix)``) gives the numbers.  ``@`` with another block
     matrix keeps the labels; with anything else it gives a plain array.
 
-    Parameters
-    ----------
-    array : ndarray
-    rows, columns : Axis
-    name : str
-        Its name when printed.
+    name: Its name when printed.
 
     Examples
     --------

@@ -347,13 +347,7 @@ class AccelerationSlopes:
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
 
-    Parameters
-    ----------
-    tree : Model
-    q, v : scalars
-    gravity : scalars
-    added : matrix, optional
-        A matrix over the freedoms that is added to the mass matrix.
+    added: A matrix over the freedoms that is added to the mass matrix.
     """
 
     def __init__(self, tree: Model, q: Scalars, v: Scalars, gravity: Scalars, added: Matrix | None = None) -> None:

@@ -49,14 +49,8 @@ def settled(tree: Model, choice: DriveChoice, q: Scalars, position: Scalars) -> 
 class DrivenState:
     """A mechanism at one moment of a driven motion.
 
-    Parameters
-    ----------
-    tree : Model
-    choice : DriveChoice
-    q : scalars
-        A closed configuration.
-    rate, second : scalars
-        First and second derivatives of the independent freedoms.
+    q: A closed configuration.
+    rate, second: First and second derivatives of the independent freedoms.
     """
 
     def __init__(self, tree: Model, choice: DriveChoice, q: Scalars, rate: Scalars, second: Scalars) -> None:

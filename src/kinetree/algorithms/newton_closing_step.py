@@ -367,14 +367,8 @@ def returned(tree: Model, task: ClosingTask) -> list[int]:
 def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[Scalar]:
     """Return the velocities that lead from a closed configuration to the next one in unit time.
 
-    Parameters
-    ----------
-    tree : Model
-        The model; if its dimensions differ from those for which q is closed, closing it is part of the motion.
-    task : ClosingTask
-    q : scalars
-    rates : scalars
-        Rates of the freedoms that are not free, in their order, then of the goals.
+    tree: The model; if its dimensions differ from those for which q is closed, closing it is part of the motion.
+    rates: Rates of the freedoms that are not free, in their order, then of the goals.
     """
     held = [j for j in range(tree.nv) if j not in task.free]
     v: list[Scalar] = [0.0] * tree.nv

@@ -17,12 +17,8 @@ from .tree_walk import Column
 class SparseInverse:
     """W by rows and the reciprocal pivots.
 
-    Parameters
-    ----------
-    matrix : nested sequence
-        A mass matrix.
-    parents : sequence of int
-        The nearest degree of freedom that carries each one, -1 for none
+    matrix: A mass matrix.
+    parents: The nearest degree of freedom that carries each one, -1 for none
         (:attr:`kinetree.model.tree.Model.dof_parents`).
     """
 

@@ -21,9 +21,7 @@ def worded(problem: BaseException, write: Write) -> str:
 def as_options(command: Any) -> Write:
     """Write settings as options of a command, ``--integrator radau or bdf``; if it has none, as in Python.
 
-    Parameters
-    ----------
-    command : click.Command or None
+    command: click.Command or None
     """
     options = {p.name: p for p in getattr(command, "params", ()) if p.param_type_name == "option"}
 

@@ -212,10 +212,7 @@ class Done:
 class AnalysisBar(Bar):
     """A progress bar that counts finished analyses.
 
-    Parameters
-    ----------
-    total : int
-        How many there are, in all studies.
+    total: How many there are, in all studies.
     """
 
     def __init__(self, total: int) -> None:

@@ -111,10 +111,7 @@ def complain(color: str, word: str, message: str) -> None:
 def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
     """Show kinetree's warnings in yellow, one line each, without the place in the code.
 
-    Parameters
-    ----------
-    write : callable
-        Called if there is a warning; returns the function that writes the settings mentioned in it.
+    write: Called if there is a warning; returns the function that writes the settings mentioned in it.
     """
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

@@ -54,10 +54,7 @@ _before: list[tuple[_OpenBlas, int]] = []
 class one_blas_thread(ContextDecorator):
     """Limit BLAS to one thread inside a block or a function, unless matrices are large.
 
-    Parameters
-    ----------
-    size : int
-        Rows or columns of the largest matrix.
+    size: Rows or columns of the largest matrix.
     """
 
     _holders = 0

@@ -59,14 +59,9 @@ def partials(graph: Graph, node: int) -> list[int]:
 def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> list[int]:
     """Return the rates of the outputs when some nodes change at given rates.
 
-    Parameters
-    ----------
-    graph : Graph
-        Grows by the nodes of the derivative.
-    outputs : sequence of int
-        Nodes to be differentiated.
-    rates : mapping of int to int
-        For each node whose rate is given (usually an input), the node of that rate.  What such a node was made from
+    graph: Grows by the nodes of the derivative.
+    outputs: Nodes to be differentiated.
+    rates: For each node whose rate is given (usually an input), the node of that rate.  What such a node was made from
         does not matter.
 
     Returns
@@ -95,14 +90,9 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
 def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: Sequence[int]) -> list[int]:
     """Return the gradient of a weighted sum of outputs.
 
-    Parameters
-    ----------
-    graph : Graph
-        Grows by the nodes of the derivative.
-    outputs, weights : sequences of int
-        Nodes to be differentiated, and the node of the weight of each.
-    wrt : sequence of int
-        Nodes to differentiate with respect to: inputs, or others, which are then taken as independent.
+    graph: Grows by the nodes of the derivative.
+    outputs, weights: Nodes to be differentiated, and the node of the weight of each.
+    wrt: Nodes to differentiate with respect to: inputs, or others, which are then taken as independent.
 
     Returns
     -------
@@ -301,14 +291,9 @@ def _outputs_of_nodes(
 def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -> Traced:
     """Return the Jacobian of a traced function with respect to all its inputs, or to the last few of them.
 
-    Parameters
-    ----------
-    traced : Traced
-        Its graph grows by the derivative.
-    mode : {"auto", "forward", "reverse"}
-        As in :func:`jacobian`.
-    last : int, optional
-        How many of the inputs, counted from the end, to differentiate with respect to; all if left out.
+    traced: Its graph grows by the derivative.
+    mode: {"auto", "forward", "reverse"}. As in :func:`jacobian`.
+    last: How many of the inputs, counted from the end, to differentiate with respect to; all if left out.
 
     Returns
     -------

@@ -29,15 +29,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 def evaluate(graph: Graph, outputs: Sequence[int], inputs: Sequence[float], precision: type = np.float64) -> np.ndarray:
     """Return the results for one set of inputs, every operation rounded to ``precision``.
 
-    Parameters
-    ----------
-    graph : Graph
-    outputs : sequence of int
-        Nodes wanted.
-    inputs : sequence of float
-        All inputs, one after the other.
-    precision : type
-        ``numpy.float32``, ``numpy.float64`` or ``numpy.longdouble``; constants and inputs are rounded to it first.
+    outputs: Nodes wanted.
+    inputs: All inputs, one after the other.
+    precision: ``numpy.float32``, ``numpy.float64`` or ``numpy.longdouble``; constants and inputs are rounded to it
+        first.
 
     Returns
     -------

@@ -19,18 +19,11 @@ def load_or_compile(
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
     """Return the addresses of functions and what must be kept alive.
 
-    Parameters
-    ----------
-    what : str or None
-        For messages; None leaves it to the caller to report what failed.
-    key : str or None
-        What the code depends on besides the machine; None keeps it out of the cache.
-    text : callable
-        Returns the LLVM assembly; called only if the code is not in the cache.
-    symbols, from_python : tuple of str
-        Names that the code defines, and functions of CPython that it calls.
-    target : Machine, optional
-        What the code is made for; the usual machine if left out.
+    what: For messages; None leaves it to the caller to report what failed.
+    key: What the code depends on besides the machine; None keeps it out of the cache.
+    text: Returns the LLVM assembly; called only if the code is not in the cache.
+    symbols, from_python: Names that the code defines, and functions of CPython that it calls.
+    target: What the code is made for; the usual machine if left out.
     """
     try:
         target = target or host.host()

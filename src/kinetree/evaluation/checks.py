@@ -24,11 +24,7 @@ SINGULARITY_TOLERANCE = 1e-3
 class StateChecks:
     """Checks of the vectors that describe a state of a model.
 
-    Parameters
-    ----------
-    model : Model
-    fine : callable, optional
-        ``fine(q)``, a quick check that returns True if configurations are certainly valid.
+    fine: ``fine(q)``, a quick check that returns True if configurations are certainly valid.
     """
 
     def __init__(self, model: Model, fine: Callable[[Array], bool] | None = None) -> None:

@@ -92,13 +92,8 @@ def is_coupled(tree: Model) -> bool:
 class Compiler:
     """Kernels of one model, made on demand.
 
-    Parameters
-    ----------
-    tree : Model
-    single_precision : bool
-        Compute in float32.
-    cpu : str
-        The processor to make code for; the default one if empty.
+    single_precision: Compute in float32.
+    cpu: The processor to make code for; the default one if empty.
     """
 
     def __init__(self, tree: Model, single_precision: bool = False, cpu: str = "") -> None:

@@ -46,13 +46,9 @@ def _key(
 class Evaluator:
     """Computes the algorithms of one model.
 
-    Parameters
-    ----------
-    model : Model
-    backend : {"compiled", "reference"}
-    precision : {"double", "single"}
-    cpu : str
-        The processor to make machine code for; the default one if empty.
+    backend: {"compiled", "reference"}
+    precision: {"double", "single"}
+    cpu: The processor to make machine code for; the default one if empty.
     """
 
     def __init__(self, model: Model, backend: str = "compiled", precision: str = "double", cpu: str = "") -> None:
@@ -87,16 +83,10 @@ class Evaluator:
     ) -> Array:  # fmt: skip
         """Evaluate an algorithm; from the second call of the same form on, directly by machine code.
 
-        Parameters
-        ----------
-        name : str
-            Name of the algorithm.
-        options : mapping, optional
-            All of its options.
-        wrenches, parameters, out, threads
-            See the methods of :class:`kinetree.Robot`.
-        **state
-            Its inputs by name.
+        name: Name of the algorithm.
+        options: All of its options.
+        wrenches, parameters, out, threads: See the methods of :class:`kinetree.Robot`.
+        **state: Its inputs by name.
         """
         given = gather(self.model, wrenches)
         options = dict(options or {})
@@ -245,12 +235,8 @@ class Evaluator:
     def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         """Return a method as a built-in function that calls machine code directly as soon as it exists.
 
-        Parameters
-        ----------
-        name : str
-            Name of the method and of the algorithm that it runs when it is called with vectors only.
-        method : callable
-            The method in Python, bound to its robot: for the first call, and for calls with options.
+        name: Name of the method and of the algorithm that it runs when it is called with vectors only.
+        method: The method in Python, bound to its robot: for the first call, and for calls with options.
         """
         known = self._methods.get(name)
         if known is not None:

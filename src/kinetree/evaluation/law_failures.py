@@ -13,12 +13,7 @@ from ..errors import KinetreeError, OptionError, SimulationError, message_of
 class Fault(Exception):
     """An error inside a run; it becomes a SimulationError with the record so far.
 
-    Parameters
-    ----------
-    message : str
-    time : float, optional
-        The time at which it happened; NaN if unknown, in which case the current time of the run is used.
-    joint : str, optional
+    time: The time at which it happened; NaN if unknown, in which case the current time of the run is used.
     """
 
     def __init__(self, message: str, time: float = math.nan, joint: str | None = None) -> None:
@@ -50,14 +45,9 @@ def asked_with_lists(function: Callable[..., Any], *arguments: Any) -> Any:
 def blaming(what: str, t: Any, even_ours: bool = True) -> Iterator[None]:
     """Turn an exception of a user's function into a fault that names the function and keeps the exception as its cause.
 
-    Parameters
-    ----------
-    what : str
-        The function, in words.
-    t : scalar
-        The time of the call; if it is not a number but a node or a batch of times, it counts as unknown.
-    even_ours : bool
-        Whether kinetree's own errors are also converted; those from a law already explain themselves.
+    what: The function, in words.
+    t: scalar. The time of the call; if it is not a number but a node or a batch of times, it counts as unknown.
+    even_ours: Whether kinetree's own errors are also converted; those from a law already explain themselves.
     """
     try:
         yield

@@ -115,12 +115,7 @@ _FORMS = count(1)
 
 
 class ParameterReader:
-    """Reads parameters as users give them; forms that were found correct once are not checked again.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """Reads parameters as users give them; forms that were found correct once are not checked again."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -141,12 +136,10 @@ class ParameterReader:
     def __call__(self, given: Any) -> GivenParameters:
         """Return checked parameters, with their numbers in one array.
 
-        Parameters
-        ----------
-        given : mapping, ParameterTable, GivenParameters, array or None
-            ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"``,
-            ``"tendons"`` and ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; symbols of the
-            robot by their names; a whole table; or an array (..., p) of all its values.
+        given: mapping, ParameterTable, GivenParameters, array or None. ``{"link_3.M": masses, ...}`` by the names of
+            the table; under ``"bodies"``, ``"joints"``, ``"frames"``, ``"tendons"`` and ``"gravity"`` properties as in
+            :func:`kinetree.symbolic.with_parameters`; symbols of the robot by their names; a whole table; or an array
+            (..., p) of all its values.
         """
         if given is None:
             return NO_PARAMETERS

@@ -181,21 +181,12 @@ class _TracedRate:
 class SweepProgram:
     """Backward sweeps through many steps, in machine code.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    text : StepText
-    moved : sequence of int
-        Parameters that also have weights.
-    steps : int
-        Number of steps.
-    rows : int
-        Number of weighted sums that are processed at a time.
-    linear : LinearRate, optional
-        For trees; worthwhile for many rows.
-    cpu : str
-        The processor to make machine code for; the default one if empty.
+    name: For messages.
+    moved: Parameters that also have weights.
+    steps: Number of steps.
+    rows: Number of weighted sums that are processed at a time.
+    linear: For trees; worthwhile for many rows.
+    cpu: The processor to make machine code for; the default one if empty.
     """
 
     def __init__(
@@ -219,16 +210,11 @@ class SweepProgram:
     ) -> Array:
         """Return weights (..., rows, m) before the first step from those after the last one.
 
-        Parameters
-        ----------
-        t : ndarray (...)
-            The time at which the first step begins.
-        begin : ndarray (..., n)
-            The state at the beginning.
-        ends : ndarray (..., steps, n)
-            The states at the ends of the steps.
-        parameters : ndarray (..., p)
-        weights : ndarray (..., rows, m)
+        t: (...). The time at which the first step begins.
+        begin: (..., n). The state at the beginning.
+        ends: (..., steps, n). The states at the ends of the steps.
+        parameters: (..., p)
+        weights: (..., rows, m)
         """
         whole = np.zeros((*weights.shape[:-2], *self.kernel.shape))
         whole[..., : self.rows, :] = weights

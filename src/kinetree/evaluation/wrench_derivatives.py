@@ -20,13 +20,9 @@ from .wrenches import Wrench, Wrenches, each_wrench
 def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array | None:
     """Return the sum of J^T dF/dq over wrenches fixed in the world, where F = (moment, force) in body axes.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        The evaluator of the robot.
-    q : array_like
-    wrenches : mapping, optional
-        See the methods of :class:`kinetree.Robot`.
+    evaluator: The evaluator of the robot.
+    q: array_like
+    wrenches: See the methods of :class:`kinetree.Robot`.
 
     Returns
     -------

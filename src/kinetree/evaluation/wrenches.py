@@ -157,14 +157,8 @@ def on_bodies(
 ) -> list[Force | None]:
     """Return one force per body, in its own axes at its own origin; None if nothing acts on it.
 
-    Parameters
-    ----------
-    model : Model
-    attachments : sequence of Attachment
-    numbers : sequence of scalars
-        Numbers of all attachments, one after the other.
-    pose : callable
-        Pose of a frame in the world, by its name.
+    numbers: Numbers of all attachments, one after the other.
+    pose: Pose of a frame in the world, by its name.
     """
     forces: list[Force | None] = [None] * len(model.bodies)
     first = 0

@@ -66,12 +66,8 @@ def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results
 def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Count:
     """Return the number of operations of a function of vectors, written over any scalar.
 
-    Parameters
-    ----------
-    function : callable
-        Takes lists of scalars and returns several numbers.
-    *lengths : int
-        Lengths of the vectors that it takes.
+    function: Takes lists of scalars and returns several numbers.
+    *lengths: Lengths of the vectors that it takes.
 
     Examples
     --------

@@ -31,14 +31,8 @@ class ResultEntry(NamedTuple):
 def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], least_quality: float) -> list[ResultEntry]:
     """Return the meaning of the numbers of a result, one by one; an empty list if its shape shows it.
 
-    Parameters
-    ----------
-    model : Model
-    algorithm : Algorithm
-    options : mapping
-        All of its options.
-    least_quality : float
-        The quality below which a result of closed loops is worthless.
+    options: All of its options.
+    least_quality: The quality below which a result of closed loops is worthless.
     """
     found: list[ResultEntry] = []
     for part in algorithm.parts:

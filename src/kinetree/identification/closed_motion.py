@@ -24,18 +24,10 @@ def motions_of(
 ) -> tuple[list[FilteredMotion], Band, list[str]]:  # fmt: skip
     """Return motions, the frequencies of their filters, and notes on what was done to the data.
 
-    Parameters
-    ----------
-    robot : Robot
-    data : Measured, path, or several of them
-    band : Band, optional
-        Frequencies of the filters; by default, they are chosen from the data.
-    gains : ndarray (nv,), optional
-        Factors by which measured forces are multiplied.
-    cutoff, both_sides : float, optional
-        Frequencies of the two filters, if they are given instead of chosen.
-    q_guess : ndarray (nq,), optional
-        For a mechanism, a closed configuration on the branch of the motion.
+    band: Frequencies of the filters; by default, they are chosen from the data.
+    gains: (nv,). Factors by which measured forces are multiplied.
+    cutoff, both_sides: Frequencies of the two filters, if they are given instead of chosen.
+    q_guess: (nq,). For a mechanism, a closed configuration on the branch of the motion.
     """
     pieces: list[Piece] = []
     notes: list[str] = []

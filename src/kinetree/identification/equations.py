@@ -68,13 +68,7 @@ class MeasuredEquations:
 class Prepared:
     """Motions from which equations are made; everything that does not depend on the friction model is computed once.
 
-    Parameters
-    ----------
-    robot : Robot
-    motions : sequence of FilteredMotion
-    band : Band
-    contacts : sequence of str
-        Frames that are fixed to the ground by forces that were not measured.
+    contacts: Frames that are fixed to the ground by forces that were not measured.
     """
 
     def __init__(
@@ -125,12 +119,8 @@ class Prepared:
     def _held_back(self, still: Array, share: Array | None) -> Array:
         """Return which rows contain the friction of joints at rest, (n, r).
 
-        Parameters
-        ----------
-        still : ndarray (n, nv)
-            Which joints are at rest.
-        share : ndarray (n, r, nv) or None
-            Share of each joint's force in a row; None if every joint has its own row.
+        still: (n, nv). Which joints are at rest.
+        share: (n, r, nv). Share of each joint's force in a row; None if every joint has its own row.
         """
         rubbing = np.zeros(self.robot.nv, dtype=bool)
         rubbing[motors(self.robot)] = True
@@ -158,14 +148,8 @@ class Prepared:
     def friction(self, joint: int, model: FrictionModel, shape: float, time: float = 0.0) -> tuple[list[str], Array]:
         """Return the columns of a joint's friction, (n, r, terms), with their names.
 
-        Parameters
-        ----------
-        joint : int
-            Degree of freedom.
-        model : FrictionModel
-        shape : float
-        time : float
-            Time constant with which viscous friction follows the velocity; zero if it follows at once.
+        joint: Degree of freedom.
+        time: Time constant with which viscous friction follows the velocity; zero if it follows at once.
         """
         names = [f"{self.robot.v_names[joint]}.{symbol}" for symbol in model.terms]
         place = _coordinate_of(self.robot, joint)
@@ -181,12 +165,8 @@ class Prepared:
     def spring(self, joint: int, rest: float) -> tuple[list[str], Array]:
         """Return the column of a joint's stiffness, (n, r, 1), with its name.
 
-        Parameters
-        ----------
-        joint : int
-            Degree of freedom.
-        rest : float
-            Rest position of the spring.
+        joint: Degree of freedom.
+        rest: Rest position of the spring.
         """
         place = _coordinate_of(self.robot, joint)
         column = self._at_joint(joint, lambda m: (m.q[:, place] - rest)[:, None])

@@ -111,12 +111,7 @@ def choose_band(
 ) -> Band:
     """Choose the frequencies of the filters.
 
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    robot : Robot
-    cutoff, both_sides : float, optional
-        Frequencies in Hz; by default, they are chosen from the spectrum.
+    cutoff, both_sides: Frequencies in Hz; by default, they are chosen from the spectrum.
     """
     rate = 1.0 / pieces[0].step
     highest, nyquist = spectrum(pieces, robot).highest_of_motion(), 0.5 * rate
@@ -148,14 +143,7 @@ class FilteredMotion:
 
 
 def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
-    """Remove noise from a motion and differentiate it; forces are kept as measured.
-
-    Parameters
-    ----------
-    piece : Piece
-    band : Band
-    robot : Robot
-    """
+    """Remove noise from a motion and differentiate it; forces are kept as measured."""
     sos = signal.butter(tuned.ORDER, band.cutoff, fs=band.sampling, output="sos")
     padding = min(len(piece) - 1, max(30, int(3.0 * band.sampling / band.cutoff)))
 
@@ -175,12 +163,7 @@ def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> floa
     of the lag, and is underestimated. The difference between reported and true velocities is the lag times the
     acceleration.
 
-    Parameters
-    ----------
-    pieces : sequence of Piece
-    band : Band
-        Band of the motion's filter.
-    robot : Robot
+    band: Band of the motion's filter.
     """
     if any(piece.v is None for piece in pieces):
         return 0.0
@@ -308,12 +291,8 @@ class Decimation:
     def __call__(self, x: Array, first: int = 0, last: int | None = None) -> Array:
         """Filter an array along its first axis.
 
-        Parameters
-        ----------
-        x : ndarray (n, ...)
-            Samples, starting with the first one that the window around center ``first`` needs.
-        first, last : int
-            Range of centers.
+        x: (n, ...). Samples, starting with the first one that the window around center ``first`` needs.
+        first, last: Range of centers.
         """
         centers = self.centers[first:last]
         if not len(centers):

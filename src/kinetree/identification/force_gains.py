@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenModel]) -> Array | None:
     """Return the factors by which measured forces must be multiplied to agree with one another; None if they agree.
 
-    Parameters
-    ----------
-    robot : Robot
-    model_with : callable
-        A function that makes the equations for given gains.
+    model_with: A function that makes the equations for given gains.
     """
     if robot.loops is not None or len(motors(robot)) < 2:
         raise OptionError("gains='auto' compares the forces of several joints of a robot without loops: give numbers")

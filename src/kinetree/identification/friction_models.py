@@ -45,13 +45,9 @@ def following(v: Array, step: float, time: float) -> Array:
 
     At the beginning, the damper has the velocity of the joint.
 
-    Parameters
-    ----------
-    v : ndarray (n,)
-    step : float
-        Time between samples; velocities are interpolated linearly.
-    time : float
-        Time constant, after which 63 % of a change is followed.
+    v: (n,)
+    step: Time between samples; velocities are interpolated linearly.
+    time: Time constant, after which 63 % of a change is followed.
     """
     left = np.exp(-step / time)
     bent = time / step * (1.0 - left)
@@ -150,13 +146,9 @@ def friction_model(name: str) -> FrictionModel:
 def resting(v: Array, noise: Array, window: int) -> Array:
     """Return the samples at which a joint is at rest throughout a window around them.
 
-    Parameters
-    ----------
-    v : ndarray (n, nv)
-    noise : ndarray (nv,)
-        Standard deviation of the noise of the velocities.
-    window : int
-        Number of samples on each side.
+    v: (n, nv)
+    noise: (nv,). Standard deviation of the noise of the velocities.
+    window: Number of samples on each side.
     """
     slow = np.abs(v) <= tuned.NOISE * noise
     counts = np.concatenate([np.zeros((1, v.shape[1]), dtype=int), np.cumsum(slow, axis=0)])

@@ -74,10 +74,7 @@ class ParameterGroups:
     def in_order(self, names: Sequence[str]) -> ParameterGroups:
         """Return these groups in the order of the columns; further columns are separate groups.
 
-        Parameters
-        ----------
-        names : sequence of str
-            Names of the columns: all that are independent here, and possibly others.
+        names: Names of the columns: all that are independent here, and possibly others.
         """
         more = [name for name in names if name not in self.independent]
         matrix = np.zeros((len(names), len(self.parameters) + len(more)))
@@ -103,12 +100,8 @@ class ParameterGroups:
 class Structure:
     """Which parameters of a robot act together in every motion; computed once, on first use.
 
-    Parameters
-    ----------
-    robot : Robot
-    configurations : ndarray (n, nq), optional
-        For a mechanism, closed configurations on the branch of the motion: other branches, such as the crossed form of
-        a parallelogram, have other groups.
+    configurations: (n, nq). For a mechanism, closed configurations on the branch of the motion: other branches, such as
+        the crossed form of a parallelogram, have other groups.
     """
 
     def __init__(self, robot: Robot, configurations: Array | None = None) -> None:

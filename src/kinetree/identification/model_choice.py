@@ -87,13 +87,8 @@ def choose_rubbing(
 ) -> None:
     """Choose friction in place: alternately models with shapes, and time constants.
 
-    Parameters
-    ----------
-    columns : Columns
-    begin : mapping from int to Friction
-        The simplest friction of each degree of freedom; joints that do not move keep theirs.
-    wanted, row_of
-        See :func:`choose_friction`.
+    begin: The simplest friction of each degree of freedom; joints that do not move keep theirs.
+    wanted, row_of: See :func:`choose_friction`.
     """
     columns.friction = dict(begin)
     for _ in range(tuned.CHOICE_ROUNDS if wanted else 0):
@@ -113,14 +108,9 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
     For each joint, the kind is chosen that best predicts data outside of the fit, if it is clearly better than the
     initial one.
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns with an initial model for every joint.
-    wanted : mapping from int to str
-        Name of the model of each degree of freedom, or ``"auto"``.
-    row_of : mapping from int to int
-        In which row each degree of freedom is.
+    columns: Columns with an initial model for every joint.
+    wanted: Name of the model of each degree of freedom, or ``"auto"``.
+    row_of: In which row each degree of freedom is.
     """
     simple = dict(columns.friction)
     asked = {k: replace(simple[k], model=MODELS[name], shape=_middle(name))
@@ -255,14 +245,9 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
     significantly positive, and the error of the joint's row must clearly decrease while those of all rows together do
     not increase.
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns whose springs are chosen in place.
-    candidates : mapping from int to float
-        Degrees of freedom that may have a spring, and its rest position.
-    row_of : mapping from int to int
-        In which row each degree of freedom is.
+    columns: Columns whose springs are chosen in place.
+    candidates: Degrees of freedom that may have a spring, and its rest position.
+    row_of: In which row each degree of freedom is.
     """
     if not candidates:
         return
@@ -295,13 +280,8 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
     fit. As with springs, joints are tried one after the other, beginning with the one whose error decreases most; the
     damping must be significantly positive.
 
-    Parameters
-    ----------
-    columns : Columns
-    joints : sequence of int
-        Degrees of freedom to be tried.
-    row_of : mapping from int to int
-        In which row each degree of freedom is.
+    joints: Degrees of freedom to be tried.
+    row_of: In which row each degree of freedom is.
     """
     names = columns.prepared.robot.v_names
     left = [k for k in joints if f"{names[k]}.damping" in columns.of_joint(k, columns.friction[k])[0]]
@@ -370,13 +350,7 @@ class ChosenModel:
 def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str, structure: Structure) -> ChosenModel:
     """Decide which of the possible terms the data support: rotors, kinds of friction, springs.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    asked : Unknowns
-    rotor_inertia : bool or "auto"
-    structure : Structure
-        The parameters that act together in the robot, including the requested springs.
+    structure: The parameters that act together in the robot, including the requested springs.
     """
     robot, values = prepared.robot, asked.file_values
     begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])

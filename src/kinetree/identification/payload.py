@@ -205,15 +205,9 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
 def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: float, weighs: float) -> None:
     """Refuse impossible gains, or a load that does not explain the currents; warn of doubtful ones.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the motors.
-    gains, deviations : ndarray
-    left : float
-        Share of the load's forces that remains unexplained.
-    weighs : float
-        Ratio of the robot's weight with these gains to its weight in the file.
+    names: Names of the motors.
+    left: Share of the load's forces that remains unexplained.
+    weighs: Ratio of the robot's weight with these gains to its weight in the file.
     """
     listed = ", ".join(f"{name} {gain:.3g}" for name, gain in zip(names, gains, strict=True))
     if np.all(gains < 0.0):

@@ -229,17 +229,10 @@ def _about(
     If columns are exchanged or have the wrong sign, scales are not reported; nor are single scales if all forces are
     off.
 
-    Parameters
-    ----------
-    model : ChosenModel
-    equations, fit
-        Equations and fit of the model.
-    known : ndarray
-        The groups of inertial parameters of the original robot.
-    odd_units : bool
-        Whether units of the motion are already in doubt.
-    corrected : bool
-        Whether forces were already corrected to be consistent.
+    equations, fit: Equations and fit of the model.
+    known: The groups of inertial parameters of the original robot.
+    odd_units: Whether units of the motion are already in doubt.
+    corrected: Whether forces were already corrected to be consistent.
     """
     columns, robot = model.columns, model.columns.prepared.robot
     mixed = [] if odd_units else of_columns(columns, relative_errors(equations.tau, equations.y @ fit.values))

@@ -32,11 +32,7 @@ class Whiteness:
 def whiteness(equations: MeasuredEquations, lags: int = tuned.LAGS) -> Whiteness:
     """Return the autocorrelation of the residuals of a prediction.
 
-    Parameters
-    ----------
-    equations : MeasuredEquations
-        Equations with the prediction as the only column.
-    lags : int
+    equations: Equations with the prediction as the only column.
     """
     rest = equations.counted * (equations.tau - equations.y[..., 0])
     count = len(rest)

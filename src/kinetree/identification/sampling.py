@@ -45,12 +45,7 @@ class SampledPieces:
 
 
 def sampled(data: Measured) -> SampledPieces:
-    """Return data as pieces with evenly spaced samples.
-
-    Parameters
-    ----------
-    data : Measured
-    """
+    """Return data as pieces with evenly spaced samples."""
     notes: list[str] = []
     good = _finite_rows(data, notes)
     t, columns = data.t[good], {key: x[good] for key, x in _columns(data).items()}

@@ -42,17 +42,10 @@ def consistent_solution(
 ) -> dict[str, float]:  # fmt: skip
     """Return all parameters such that bodies are possible and friction dissipates energy.
 
-    Parameters
-    ----------
-    model : ChosenModel
-    fit : Estimate
-        Fit of the groups, which gives the weights of the rows.
-    file_values : mapping from str to float
-        Reference values of the bodies.
-    way, pull, weight
-        See :func:`kinetree.identify`.
-    said_by : callable, optional
-        The part of the equations that instruments explain.
+    fit: Fit of the groups, which gives the weights of the rows.
+    file_values: Reference values of the bodies.
+    way, pull, weight: See :func:`kinetree.identify`.
+    said_by: The part of the equations that instruments explain.
     """
     groups, equations = model.groups, model.columns.equations()
     if said_by is not None:

@@ -57,11 +57,7 @@ def unknowns_of(
 ) -> Unknowns:
     """Return the unknowns to be identified.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    friction, springs, fixed
-        See :func:`kinetree.identify`.
+    friction, springs, fixed: See :func:`kinetree.identify`.
     """
     robot = prepared.robot
     _refuse_silence(robot, prepared)

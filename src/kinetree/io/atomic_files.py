@@ -26,12 +26,8 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
 
     Links are followed, so that a file keeps its other names; permissions are those of any new file.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files, in folders that exist.
-    refusal : str
-        Beginning of the error if they cannot be written: ``robot.yaml cannot be written``.
+    paths: The files, in folders that exist.
+    refusal: Beginning of the error if they cannot be written: ``robot.yaml cannot be written``.
     """
     places: list[Path] = []
     try:

@@ -41,14 +41,10 @@ def most_processes() -> int:
 def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) -> Iterator[tuple[Executor, int]]:
     """Yield an executor and the number of calls it computes at a time; what was started here ends with the block.
 
-    Parameters
-    ----------
-    cluster : dask.distributed.Client, cluster of Dask, str or None
-        A client to use, an address to connect to, ``"tcp://host:8786"``, or None for processes on this machine.
-    workers : int, optional
-        Number of processes to start; one per processor by default.
-    timeout : float
-        Seconds in which a cluster must answer.
+    cluster: dask.distributed.Client, cluster of Dask, str or None. A client to use, an address to connect to,
+        ``"tcp://host:8786"``, or None for processes on this machine.
+    workers: Number of processes to start; one per processor by default.
+    timeout: Seconds in which a cluster must answer.
     """
     if cluster is None:
         count = workers or os.cpu_count() or 1

@@ -13,11 +13,8 @@ from ..errors import FileFormatError, KinetreeError, MissingFileError, OptionErr
 def as_path(given: Any, what: str) -> Path:
     """Return a path; refuse what cannot be one.
 
-    Parameters
-    ----------
-    given : str or path-like
-    what : str
-        Its description in messages: ``the file of a record``.
+    given: str or path-like
+    what: Its description in messages: ``the file of a record``.
     """
     try:
         text = os.fspath(given)
@@ -70,15 +67,9 @@ def whole_content(
 ) -> bytes:
     """Return the content of a whole file; errors say what is missing or cannot be read.
 
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What the file should be: ``robot file``.
-    missing : type
-        The error to raise if there is no such file.
-    hint : callable
-        Returns a hint that is added to the message in that case.
+    what: What the file should be: ``robot file``.
+    missing: The error to raise if there is no such file.
+    hint: Returns a hint that is added to the message in that case.
     """
     try:
         return path.read_bytes()

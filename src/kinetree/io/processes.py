@@ -41,10 +41,7 @@ class Processes(Executor):
 
     At the end of a ``with`` block they are killed, and calls that have not been computed are dropped.
 
-    Parameters
-    ----------
-    count : int
-        The most processes.
+    count: The most processes.
     """
 
     def __init__(self, count: int) -> None:

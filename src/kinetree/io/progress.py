@@ -25,16 +25,10 @@ T = TypeVar("T")
 class Bar:
     """A bar for work that reports its own progress; it is shown on terminals only, and disappears at the end.
 
-    Parameters
-    ----------
-    total : float
-        The value of :meth:`show` when all is done.
-    text : str
-        Initial text.
-    counted : bool
-        Whether to show the count and the elapsed time instead of the percentage and the time left.
-    wanted : bool
-        Whether to show anything at all.
+    total: The value of :meth:`show` when all is done.
+    text: Initial text.
+    counted: Whether to show the count and the elapsed time instead of the percentage and the time left.
+    wanted: Whether to show anything at all.
     """
 
     def __init__(self, total: float, text: str, *, counted: bool = False, wanted: bool = True) -> None:
@@ -76,12 +70,8 @@ class Bar:
 class TimeBar(Bar):
     """A bar for simulated time, shown once a run has taken a second.
 
-    Parameters
-    ----------
-    begin, end : float
-        Start and end of the simulation, in seconds.
-    wanted : bool
-        Whether to show anything at all.
+    begin, end: Start and end of the simulation, in seconds.
+    wanted: Whether to show anything at all.
     """
 
     def __init__(self, begin: float, end: float, wanted: bool) -> None:

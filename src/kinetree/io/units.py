@@ -77,13 +77,8 @@ def quantity(text: str, what: str = "a number") -> Quantity | None:
 def in_si(value: Any, wanted: str, what: str) -> Any:
     """Return texts such as ``"45 deg"`` as numbers in SI, also in lists; everything else unchanged.
 
-    Parameters
-    ----------
-    value : object
-    wanted : str
-        The SI unit of the quantity.
-    what : str
-        Its name in messages.
+    wanted: The SI unit of the quantity.
+    what: Its name in messages.
     """
     if isinstance(value, (str, Quantity)):
         found = quantity(value, what) if isinstance(value, str) else value
@@ -137,12 +132,8 @@ class ShownUnits:
 def factor(written: str, wanted: str | None) -> float | str:
     """Return the factor from a unit to SI, or a message why there is none.
 
-    Parameters
-    ----------
-    written : str
-        The unit as in the header: ``deg``, ``N·m``, ``mm/s²``.
-    wanted : str or None
-        The SI unit of the quantity, such as ``rad/s``; None for any.
+    written: The unit as in the header: ``deg``, ``N·m``, ``mm/s²``.
+    wanted: The SI unit of the quantity, such as ``rad/s``; None for any.
     """
     found = UNITS.get(plain(written))
     if found is None:

@@ -27,11 +27,7 @@ def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.nd
     A body's origin counts only if the joint that carries the body is there; the frame named after the body only defines
     its coordinates.
 
-    Parameters
-    ----------
-    model : Model
-    frames_below : float
-        Named frames are added only while a body has fewer points than this.
+    frames_below: Named frames are added only while a body has fewer points than this.
 
     Returns
     -------

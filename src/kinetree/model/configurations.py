@@ -33,15 +33,9 @@ def named(model: Model, name: str) -> np.ndarray:
 def by_joint(model: Model, given: Mapping[str, Any], others: np.ndarray, called: str) -> np.ndarray:
     """Return configurations with joints at given positions, (..., nq).
 
-    Parameters
-    ----------
-    model : Model
-    given : mapping from joint name to position
-        Positions may have batch axes; those of joints with one coordinate may omit the last axis.
-    others : ndarray, shape (..., nq)
-        Positions of the joints that are left out.
-    called : str
-        The name of ``others``, for messages.
+    given: Positions may have batch axes; those of joints with one coordinate may omit the last axis.
+    others: (..., nq). Positions of the joints that are left out.
+    called: The name of ``others``, for messages.
     """
     values = {}
     for name, position in given.items():

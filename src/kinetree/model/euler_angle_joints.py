@@ -228,23 +228,14 @@ def add_chain(
     have on :class:`kinetree.EulerSpherical` or :class:`kinetree.Universal`, so its mass
     properties and whatever it carries are described in the same way.
 
-    Parameters
-    ----------
-    builder : ModelBuilder
-        The builder that the chain is added to.
-    name, parent : str
-        Names of the new body and of the body that carries it.
-    sequence : str
-        One of :data:`SEQUENCES`.
-    joint_name : str
-        Defaults to ``<name>_joint``; the single joints get the suffixes ``_1``, ``_2``, ``_3``, and so do the
+    builder: The builder that the chain is added to.
+    name, parent: Names of the new body and of the body that carries it.
+    sequence: One of :data:`SEQUENCES`.
+    joint_name: Defaults to ``<name>_joint``; the single joints get the suffixes ``_1``, ``_2``, ``_3``, and so do the
         massless links.
-    placement : Pose
-        Pose of the joint on the parent.
-    mass_properties : MassProperties
-        Mass properties of the body, in its own frame.
-    **joint_data
-        Limits, friction, ... of :meth:`ModelBuilder.add_joint`: one number for all parts, or one each.
+    placement: Pose of the joint on the parent.
+    mass_properties: Mass properties of the body, in its own frame.
+    **joint_data: Limits, friction, ... of :meth:`ModelBuilder.add_joint`: one number for all parts, or one each.
     """
     own_name = joint_name or f"{name}_joint"
     before, after = constant_rows(sequence)

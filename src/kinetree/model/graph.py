@@ -160,19 +160,11 @@ def span(
 ) -> Spanning:  # fmt: skip
     """Choose the tree.
 
-    Parameters
-    ----------
-    root : str
-        The base.
-    bodies : names
-        Bodies that must all be reached.
-    joints : drafts, in the order of description
-    cuts : names of joints, optional
-        Joints to cut; loops that remain are cut by the rule.
-    rule : {"minimum_dof", "shortest"}
-        The first by default.
-    coupled : mapping, optional
-        Joints that are coupled with others, and the reason in words.
+    root: The base.
+    bodies: Bodies that must all be reached.
+    cuts: Joints to cut; loops that remain are cut by the rule.
+    rule: {"minimum_dof", "shortest"}. The first by default.
+    coupled: Joints that are coupled with others, and the reason in words.
 
     Raises
     ------

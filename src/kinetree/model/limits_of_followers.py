@@ -60,12 +60,8 @@ def _seen_by_leader(follower: Joint) -> Range:
 def bounded_by_followers(tree: Model, moving: Collection[int]) -> Model:
     """Return the same tree with the limits of leaders narrowed to those of their followers.
 
-    Parameters
-    ----------
-    tree : Model
-    moving : collection of int
-        Degrees of freedom that are going to move. If the limits of one contradict those of its followers, an error is
-        raised; a joint that does not move keeps its own limits in that case.
+    moving: Degrees of freedom that are going to move. If the limits of one contradict those of its followers, an error
+        is raised; a joint that does not move keeps its own limits in that case.
     """
     leaders = {j.mimic.leader for j in tree.joints if j.mimic is not None}
     if not leaders:

@@ -27,12 +27,8 @@ def _six(matrix: np.ndarray) -> Six:
 def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
     """Convert 3, 6 or 3x3 numbers to a symmetric 3x3 matrix.
 
-    Parameters
-    ----------
-    inertia : array_like
-        ``(Ixx, Iyy, Izz)``, ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` or a symmetric 3x3 matrix.
-    where : str
-        Name of the inertia in error messages.
+    inertia: ``(Ixx, Iyy, Izz)``, ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` or a symmetric 3x3 matrix.
+    where: Name of the inertia in error messages.
     """
     m = floats(inertia, where)
     if m.shape == (3,):

@@ -27,13 +27,8 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     that are in both trees; their order in ``q`` may change.  Joints that were cut become
     passive joints of the tree.  Bodies that were split become whole again, and named configurations are kept.
 
-    Parameters
-    ----------
-    model : Model
-    cuts : names of joints, optional
-        Joints to cut; loops that remain are cut by the rule.
-    rule : {"minimum_dof", "shortest"}, optional
-        The first by default; see :mod:`kinetree.model.graph`.
+    cuts: Joints to cut; loops that remain are cut by the rule.
+    rule: {"minimum_dof", "shortest"}. The first by default; see :mod:`kinetree.model.graph`.
 
     Raises
     ------

@@ -109,15 +109,10 @@ def unnoticed(
 ) -> Found:
     """Return the changes of parameters that affect no sampled torque.
 
-    Parameters
-    ----------
-    considered : Considered
-    draw : callable
-        A function that draws states: :func:`random_motions` for a tree, closed states for a mechanism.
-    columns : tuple of int, optional
-        The parameters that may change; all considered ones by default.
-    in_between : {"refuse", "ignore"}
-        What to do with effects that are too large to be rounding errors and too small to be significant.
+    draw: A function that draws states: :func:`random_motions` for a tree, closed states for a mechanism.
+    columns: The parameters that may change; all considered ones by default.
+    in_between: {"refuse", "ignore"}. What to do with effects that are too large to be rounding errors and too small to
+        be significant.
 
     Raises
     ------

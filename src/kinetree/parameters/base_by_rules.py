@@ -52,13 +52,8 @@ def unnoticed(
 ) -> list[Vector]:
     """Return the changes that the rules give.
 
-    Parameters
-    ----------
-    considered : Considered
-    parallelograms : sequence of Parallelogram
-        The parallelograms among the loops, at a closed configuration.
-    symbolic : Model, optional
-        The same model with placements over other scalars.
+    parallelograms: The parallelograms among the loops, at a closed configuration.
+    symbolic: The same model with placements over other scalars.
 
     Raises
     ------

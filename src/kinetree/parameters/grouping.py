@@ -63,12 +63,8 @@ def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
 
     A column is given up if there is a change that alters it but none of the columns already given up.
 
-    Parameters
-    ----------
-    unnoticed : ndarray, shape (p, d)
-        A basis of the changes that affect no torque.
-    order : sequence of int
-        Columns of the table.
+    unnoticed: (p, d). A basis of the changes that affect no torque.
+    order: Columns of the table.
     """
     left = span(unnoticed)
     found = []
@@ -105,13 +101,8 @@ def shares(basis: Array, kept: Sequence[int], given_up: Sequence[int]) -> Array:
 def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
     """Return the groups that follow from the changes that affect no torque.
 
-    Parameters
-    ----------
-    unnoticed : ndarray, shape (p, d)
-        A basis in the form of :func:`dense`.
-    considered : Considered
-    noise : float
-        Coefficients smaller than this, in the robot's own units, are set to zero.
+    unnoticed: (p, d). A basis in the form of :func:`dense`.
+    noise: Coefficients smaller than this, in the robot's own units, are set to zero.
     """
     basis = span(unnoticed)
     given_up = give_way(basis, considered.order)
@@ -127,14 +118,9 @@ def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
 def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: object) -> dict[int, Vector]:
     """Return, over symbols, how much of each column given up goes into each column kept.
 
-    Parameters
-    ----------
-    vectors : sequence of Vector
-        At least as many as there are columns given up.
-    given_up : sequence of int
-        The columns that are given up, in order of elimination.
-    simplify : callable
-        Simplifies a scalar so that zero becomes ``0``.
+    vectors: At least as many as there are columns given up.
+    given_up: The columns that are given up, in order of elimination.
+    simplify: callable. Simplifies a scalar so that zero becomes ``0``.
 
     Returns
     -------

@@ -46,13 +46,8 @@ class Side(NamedTuple):
 def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelogram]:
     """Return the loops that are parallelograms.
 
-    Parameters
-    ----------
-    model : Model
-    poses : ndarray, shape (bodies, 4, 4)
-        Poses of all bodies in the base, at a closed configuration of the assembly mode in question.
-    length : float
-        A length of the size of the mechanism.
+    poses: (bodies, 4, 4). Poses of all bodies in the base, at a closed configuration of the assembly mode in question.
+    length: A length of the size of the mechanism.
     """
     found = []
     for loop in model.loops:

@@ -32,15 +32,10 @@ FORMS = ("fewest", "table", "symbols")
 def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     """Return parameters with the same torques.
 
-    Parameters
-    ----------
-    model : Model
-    base : BaseParameters
-        Base parameters of this model.
-    form : {"fewest", "table", "symbols"}
-        ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"symbols"``: the same with a
-        symbol for each number that is not zero.  ``"fewest"``: the table or one of two other choices, whichever takes
-        the fewest operations for inverse dynamics.
+    base: Base parameters of this model.
+    form: {"fewest", "table", "symbols"}. ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).
+        ``"symbols"``: the same with a symbol for each number that is not zero.  ``"fewest"``: the table or one of two
+        other choices, whichever takes the fewest operations for inverse dynamics.
     """
     refuse_unknown("form of grouped parameters", form, FORMS)
     table = parameters(model)

@@ -27,13 +27,8 @@ class Rounded(NamedTuple):
 def rounded(model: Model, tolerance: float, length: float) -> Rounded:
     """Return the model with small entries of rotations, axes and positions set to zero.
 
-    Parameters
-    ----------
-    model : Model
-    tolerance : float
-        Entries below this are set to zero; entries of positions are divided by ``length`` first.
-    length : float
-        A length of the size of the robot.
+    tolerance: Entries below this are set to zero; entries of positions are divided by ``length`` first.
+    length: A length of the size of the robot.
     """
     changes = [0.0]
 

@@ -20,15 +20,9 @@ def coefficient_expressions(
 ) -> dict[str, dict[str, Any]]:
     """Return, as expressions, how much of each parameter that is given up goes into each one that is kept.
 
-    Parameters
-    ----------
-    considered : Considered
-    shapes : sequence of Parallelogram
-        The parallelograms among the loops.
-    found : Grouping
-        The grouping in numbers, which decides which parameters are given up.
-    symbols : Parametric
-        The robot with symbols in place of some of its dimensions; the others are rounded.
+    shapes: The parallelograms among the loops.
+    found: The grouping in numbers, which decides which parameters are given up.
+    symbols: The robot with symbols in place of some of its dimensions; the others are rounded.
     """
     scalars = symbols.tree(exact, everything=True, symbols=symbol_values(symbols.symbols))
     vectors = [
@@ -67,14 +61,9 @@ def group_expressions(
 ) -> dict[str, Any]:
     """Return every group as a sum of symbols named like the parameters.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the groups.
-    groups : sequence of mapping
-        The parameters in each group, with numbers as coefficients.
-    coefficients : mapping, optional
-        Expressions in place of these numbers: ``{grouped: {kept: expression}}``.
+    names: Names of the groups.
+    groups: The parameters in each group, with numbers as coefficients.
+    coefficients: Expressions in place of these numbers: ``{grouped: {kept: expression}}``.
     """
     result: dict[str, Any] = {}
     for name, group in zip(names, groups, strict=True):

@@ -72,13 +72,9 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
     gravity are general.  The numbers have few binary digits, so that what cancels in real
     arithmetic cancels in the last link's constants, too.
 
-    Parameters
-    ----------
-    joint : {"revolute", "universal", "spherical"}
-    joints : int
-        Number of joints.
-    single : bool
-        Whether to write each joint as a chain of hinges with massless links between them.
+    joint: {"revolute", "universal", "spherical"}
+    joints: Number of joints.
+    single: Whether to write each joint as a chain of hinges with massless links between them.
     """
     refuse_unknown("kind of general chain", joint, CHAINS)
     whole_number(joints, "joints", 1, MOST_JOINTS)

@@ -73,14 +73,8 @@ Acts = Callable[[list[Any], list[Any]], Sequence[Any]]
 class ForceSlopes:
     """Joint forces that depend on a state, and their derivatives by dual numbers.
 
-    Parameters
-    ----------
-    model : Model
-    q, v : ndarray
-    acts : callable
-        The forces.
-    moves : bool
-        Whether they depend on positions.
+    acts: The forces.
+    moves: Whether they depend on positions.
     """
 
     def __init__(self, model: Model, q: Array, v: Array, acts: Acts, moves: bool = True) -> None:

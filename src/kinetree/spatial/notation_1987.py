@@ -62,11 +62,8 @@ def from_1987(value: ArrayLike, quantity: Quantity) -> Array:
 def spatial_transpose(matrix: ArrayLike) -> Array:
     """Return the spatial transpose A^S of a vector, a 6xr or a 6x6 matrix (Featherstone eq. 3.18, 3.23, 3.20).
 
-    Parameters
-    ----------
-    matrix : array_like
-        A vector (6,) or a matrix (..., 6, r) in the notation of 1987.  The halves are swapped on both sides only for a
-        6x6 matrix.
+    matrix: A vector (6,) or a matrix (..., 6, r) in the notation of 1987.  The halves are swapped on both sides only
+        for a 6x6 matrix.
 
     Returns
     -------

@@ -17,19 +17,11 @@ def real_number(
 ) -> float:  # fmt: skip
     """Return one real number; refuse text, lists, None, booleans, complex numbers, NaN.
 
-    Parameters
-    ----------
-    given : object
-    name : str or Setting
-        What it is, for messages: ``the pitch of a helical joint``, or an option.
-    positive : bool
-        Whether it must be more than zero.
-    infinite : bool
-        Whether it may be infinite.
-    unit : str
-        What it is measured in, for messages: ``seconds``.
-    error : type
-        What to raise.
+    name: What it is, for messages: ``the pitch of a helical joint``, or an option.
+    positive: Whether it must be more than zero.
+    infinite: Whether it may be infinite.
+    unit: What it is measured in, for messages: ``seconds``.
+    error: What to raise.
     """
     wanted = f"a {'positive' if positive else 'finite'} number{f' of {unit}' if unit else ''}"
     if infinite and not positive:
@@ -46,19 +38,12 @@ def real_numbers(
 ) -> np.ndarray:  # fmt: skip
     """Return ``count`` nonnegative numbers, given as that many numbers or as one number for all.
 
-    Parameters
-    ----------
-    given : array_like
-    name : str or Setting
-        What they are, for messages.
-    count : int, optional
-        How many numbers there must be; by default, one number or a sequence of any length is accepted.
-    positive : bool
-        Whether they must be more than zero.
-    infinite : bool
-        Whether they may be infinite.
-    unit : str
-        What they are measured in, for messages: ``hertz``.
+    given: array_like
+    name: What they are, for messages.
+    count: How many numbers there must be; by default, one number or a sequence of any length is accepted.
+    positive: Whether they must be more than zero.
+    infinite: Whether they may be infinite.
+    unit: What they are measured in, for messages: ``hertz``.
     """
     wanted = f"one number{f' of {unit}' if unit else ''} or {'a row of them' if count is None else count}"
     numbers = as_numbers(given)
@@ -87,15 +72,9 @@ def whole_number(
 ) -> int:
     """Return one whole number within bounds; refuse fractions, text, lists, None, booleans.
 
-    Parameters
-    ----------
-    given : object
-    name : str or Setting
-        What it is, for messages.
-    least, most : int
-        Its bounds; without ``most`` there is no upper bound.
-    error : type
-        What to raise.
+    name: What it is, for messages.
+    least, most: Its bounds; without ``most`` there is no upper bound.
+    error: What to raise.
     """
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given[()]

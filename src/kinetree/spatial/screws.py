@@ -127,11 +127,9 @@ def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
 def split_at(vector: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> tuple[Array, Array]:
     """Split a vector into a line vector through a point and a free vector (Featherstone section 2.3).
 
-    Parameters
-    ----------
-    vector : array_like (..., 6)
-    point : array_like (..., 3)
-    kind : {"motion", "force"}
+    vector: (..., 6)
+    point: (..., 3)
+    kind: {"motion", "force"}
 
     Returns
     -------

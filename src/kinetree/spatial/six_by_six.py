@@ -120,11 +120,8 @@ def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
 
     See Featherstone eq. 3.12.
 
-    Parameters
-    ----------
-    *inverse_inertias : array_like (..., 6, 6)
-        Inverse inertias of bodies that can move in all directions. For a body that cannot, the inertia would be
-        infinite and this sum does not exist.
+    *inverse_inertias: (..., 6, 6). Inverse inertias of bodies that can move in all directions. For a body that cannot,
+        the inertia would be infinite and this sum does not exist.
     """
     if not inverse_inertias:
         raise SingularError("the harmonic sum of nothing is infinite; give at least one inverse inertia")

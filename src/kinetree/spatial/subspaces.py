@@ -40,13 +40,9 @@ def complement(subspace: ArrayLike) -> Array:
 def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Array:
     """Return coordinates of a vector's part in one subspace, the rest orthogonal to another (Featherstone eq. 3.27).
 
-    Parameters
-    ----------
-    vector : array_like (..., 6)
-    along : array_like (..., 6, r)
-        S, of the same kind (motion or force) as the vector.
-    resisted_by : array_like (..., 6, r)
-        T, of the other kind: ``vector - S alpha`` does no work on its columns.
+    vector: (..., 6)
+    along: (..., 6, r). S, of the same kind (motion or force) as the vector.
+    resisted_by: (..., 6, r). T, of the other kind: ``vector - S alpha`` does no work on its columns.
 
     Returns
     -------
@@ -64,9 +60,7 @@ def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Arra
 def reciprocal_basis(basis: ArrayLike) -> Array:
     """Return the basis of the other kind with e_i . f_j = 1 for i = j and 0 otherwise (Featherstone eq. 3.28).
 
-    Parameters
-    ----------
-    basis : array_like (..., 6, r)
+    basis: (..., 6, r)
 
     Returns
     -------
@@ -85,12 +79,8 @@ def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
     This is the Gram-Schmidt process with the product s_i . (I s_j): the first k columns of the result span the same
     subspace as the first k given columns.
 
-    Parameters
-    ----------
-    subspace : array_like (..., 6, r)
-        Motions, independent of one another.
-    inertia : array_like (..., 6, 6)
-        Symmetric, positive on the subspace; or an inverse inertia for a subspace of forces.
+    subspace: (..., 6, r). Motions, independent of one another.
+    inertia: (..., 6, 6). Symmetric, positive on the subspace; or an inverse inertia for a subspace of forces.
 
     Returns
     -------
@@ -118,11 +108,8 @@ def dyad(a: ArrayLike, b: ArrayLike) -> Array:
 def inertia_dyads(inertia: ArrayLike, basis: ArrayLike | None = None) -> Array:
     """Split an inertia into a sum of dyads, one for each motion of a basis (Featherstone eq. 3.31).
 
-    Parameters
-    ----------
-    inertia : array_like (..., 6, 6)
-    basis : array_like (..., 6, r), optional
-        Motions, which are made orthogonal first.  The six unit motions by default.
+    inertia: (..., 6, 6)
+    basis: (..., 6, r). Motions, which are made orthogonal first.  The six unit motions by default.
 
     Returns
     -------

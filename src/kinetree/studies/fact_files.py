@@ -179,13 +179,8 @@ def facts_of(system: str) -> FactFile:
 def stated(system: str, section: str, values: Values | None = None, /, **more: Any) -> list[Fact]:
     """Return the facts about a system of the gallery, with the measured values.
 
-    Parameters
-    ----------
-    system : str
-    section : str
-        The analysis.
-    values : mapping, optional
-        Measured values by name; more of them as keywords.
+    section: The analysis.
+    values: Measured values by name; more of them as keywords.
     """
     return facts_of(system)(section, values, **more)
 

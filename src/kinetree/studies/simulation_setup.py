@@ -342,13 +342,9 @@ SAMPLING = ("delay", "encoder", "noise", "seed")
 def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
     """Return a controller in discrete time, or unchanged if no sample time is given.
 
-    Parameters
-    ----------
-    law : controller or None
-    sample_time : float or None
-        Seconds between samples.
-    **told
-        ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are then differences of counted
+    law: controller or None
+    sample_time: Seconds between samples.
+    **told: ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are then differences of counted
         positions), ``noise`` of positions in radians and meters, ``seed`` of the noise.
     """
     given = {name: value for name, value in told.items() if value is not None}
@@ -401,26 +397,19 @@ def compliant_ground(
 ) -> Ground:  # fmt: skip
     """Make level or sloping ground for some frames of a robot.
 
-    Parameters
-    ----------
-    spots : sequence
-        Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
-    kind : str, optional
-        One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
-    source : str, optional
-        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used (firm by
-        default), except for numbers that are given.
-    friction, sliding_damping : float, optional
-        Coefficient of friction (0 for none), and the slope of friction over speed; 0.7 and 1000 N s/m by default.
-    isotropic : bool, optional
-        False treats both directions of the surface separately, as printed in the sources and used with ``source``.
-    height, slope : float
-        Height of the plane, and its slope in radians about y, descending toward positive x.
-    **numbers : float
-        Numbers of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's law; for firm and
-        dusty ground the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by
-        default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully during separation, or the thickness
-        of the ``dust``.
+    spots: Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
+    kind: One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
+    source: One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used
+        (firm by default), except for numbers that are given.
+    friction, sliding_damping: Coefficient of friction (0 for none), and the slope of friction over speed; 0.7 and 1000
+        N s/m by default.
+    isotropic: False treats both directions of the surface separately, as printed in the sources and used with
+        ``source``.
+    height, slope: Height of the plane, and its slope in radians about y, descending toward positive x.
+    **numbers: Numbers of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's law; for firm
+        and dusty ground the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10
+        by default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully during separation, or the
+        thickness of the ``dust``.
     """
     usual: Mapping[str, float] = {}
     if source is not None:
@@ -469,10 +458,7 @@ def _damped(kind: str, mass: float, numbers: dict[str, float]) -> Firm | Dusty:
 def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tuple[str, ...]]:
     """Read a motion of joints from a table with times, and the names of the joints.
 
-    Parameters
-    ----------
-    path : Path
-        ``.csv``, ``.parquet`` or ``.npz`` with ``time`` and a column ``q_elbow`` for each joint that has a motor (or
+    path: ``.csv``, ``.parquet`` or ``.npz`` with ``time`` and a column ``q_elbow`` for each joint that has a motor (or
         for every joint); with ``v_elbow`` and ``a_elbow`` the motion also matches these; without them it is a smooth
         curve through the positions.
     """

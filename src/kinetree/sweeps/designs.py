@@ -235,15 +235,11 @@ def parts(design: Design, size: int) -> Iterator[tuple[int, int, int]]:
 def as_design(given: Any, design: str | None = None, draws: int | None = None, seed: int = 0) -> Design:
     """Make a design from what a user gives.
 
-    Parameters
-    ----------
-    given : Design, mapping, data frame or path
-        A mapping has, for each parameter, values (of a grid, or to choose from) or a distribution; with
-        ``design="table"`` it has columns of equal length.
-    design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
-        By default a grid, or random rows if there is a distribution.
-    draws, seed : int
-        Number of rows that are drawn, and seed of the draws.
+    given: Design, mapping, data frame or path. A mapping has, for each parameter, values (of a grid, or to choose from)
+        or a distribution; with ``design="table"`` it has columns of equal length.
+    design: {"grid", "random", "latin-hypercube", "sobol", "table"}. By default a grid, or random rows if there is a
+        distribution.
+    draws, seed: Number of rows that are drawn, and seed of the draws.
     """
     if design is not None and design not in DESIGNS:
         raise UnknownNameError("design", design, DESIGNS, meant=MEANT.get(str(design).lower()))

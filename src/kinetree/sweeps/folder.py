@@ -76,12 +76,7 @@ class Manifest:
 
 
 class SweepFolder:
-    """A folder of parts.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """A folder of parts."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -17,12 +17,9 @@ from ..studies.measures import Measure, MovedBatch, measures
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:
     """Return the requested outputs, given by name or as a mapping of names to functions.
 
-    Parameters
-    ----------
-    wanted : str, sequence of str, or mapping
-        A mapping has for each name either the name of a measure, or a function of the record (or of a
-        :class:`MovedBatch` if nothing is simulated) that returns one number per robot, such as ``lambda record:
-        record.q[-1, :, 0]``.
+    wanted: str, sequence of str, or mapping. A mapping has for each name either the name of a measure, or a function of
+        the record (or of a :class:`MovedBatch` if nothing is simulated) that returns one number per robot, such as
+        ``lambda record: record.q[-1, :, 0]``.
     """
     known = measures(robot, simulated)
     if isinstance(wanted, str):

@@ -170,10 +170,7 @@ class Label:
 class StructLayout:
     """Names of places in memory.
 
-    Parameters
-    ----------
-    fields : str or (str, int)
-        What is there, by name; each after the one before, or at a given offset in bytes.
+    fields: What is there, by name; each after the one before, or at a given offset in bytes.
 
     Attributes
     ----------

@@ -41,14 +41,9 @@ class Sending:
     when it is stored would have to wait for all lines on their way to memory, so that place is fetched some time
     before.
 
-    Parameters
-    ----------
-    graph, outputs
-        What is computed; if left out, there is nothing to send.
-    vectors : Vectors
-        What the values are.
-    in_pieces : bool
-        Whether lines are sent between several functions; see :meth:`part`.
+    graph, outputs: What is computed; if left out, there is nothing to send.
+    vectors: What the values are.
+    in_pieces: Whether lines are sent between several functions; see :meth:`part`.
 
     Attributes
     ----------

@@ -30,12 +30,8 @@ def bits_of(x: float) -> str:
 class Emitter:
     """Collects the lines of one function body.
 
-    Parameters
-    ----------
-    vectors : Vectors
-        What the values are.
-    within : Emitter or MachineFunction, optional
-        Whose function is written on: another one, of values of another form, or :mod:`.assembly`.
+    vectors: What the values are.
+    within: Whose function is written on: another one, of values of another form, or :mod:`.assembly`.
 
     Attributes
     ----------

@@ -108,10 +108,7 @@ def host() -> Machine:
 def target(name: str) -> Machine:
     """Return the machine to make code for, by name; refuse where the system forbids making code.
 
-    Parameters
-    ----------
-    name : str
-        ``"native"`` for the current processor, or one of those that :func:`targets` lists; as for :func:`host` if
+    name: ``"native"`` for the current processor, or one of those that :func:`targets` lists; as for :func:`host` if
         empty.
     """
     return _target((name or os.environ.get("KINETREE_CPU", "")).strip().lower() or NATIVE)

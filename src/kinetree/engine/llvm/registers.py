@@ -67,18 +67,11 @@ def plan(
 ) -> RegisterPlan:
     """Decide where every value is at every operation.
 
-    Parameters
-    ----------
-    outputs : sequence of int
-        Nodes whose values leave as soon as they are known.
-    registers : int
-        Values that may be in registers between two operations.
-    piece : int
-        Operations in a piece.
-    soon : int
-        A value that is used again within this many operations is fetched instead of being read in place.
-    given : mapping, optional
-        Slots of operations that are in memory from the beginning.
+    outputs: Nodes whose values leave as soon as they are known.
+    registers: Values that may be in registers between two operations.
+    piece: Operations in a piece.
+    soon: A value that is used again within this many operations is fetched instead of being read in place.
+    given: Slots of operations that are in memory from the beginning.
     """
     wanted = set(outputs)
     given = given or {}

@@ -33,11 +33,7 @@ more."""
 class Turns:
     """The sines and cosines of a graph whose angles are inputs, and where each is in an area of values.
 
-    Parameters
-    ----------
-    graph : Graph
-    vectors : Vectors
-        What the values are.
+    vectors: What the values are.
 
     Attributes
     ----------

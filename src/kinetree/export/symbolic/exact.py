@@ -37,11 +37,8 @@ class Exact:
     ``0.3``.  Here the numbers of the recursions and of the robot are converted to fractions before anything is computed
     with them.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    number : callable
-        Converts a float to a SymPy number.
+    expression: sympy.Expr
+    number: Converts a float to a SymPy number.
     """
 
     __slots__ = ("expression", "number")

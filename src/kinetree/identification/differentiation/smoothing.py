@@ -202,15 +202,10 @@ def _fineness(bases: _Bases, y: Array, order: int) -> int:
 def smooth_curves(t: Array, y: Array, span: tuple[float, float] | None = None) -> list[SmoothCurve]:
     """Return a curve through the samples of each column.
 
-    Parameters
-    ----------
-    t : ndarray (T,)
-        Increasing times, not necessarily evenly spaced.
-    y : ndarray (T, n)
-        Samples with white noise; no column may be constant.
-    span : pair of floats, optional
-        Time span of the curves, if it is longer than that of the samples; the standard deviations show that the curves
-        are less certain there.
+    t: (T,). Increasing times, not necessarily evenly spaced.
+    y: (T, n). Samples with white noise; no column may be constant.
+    span: Time span of the curves, if it is longer than that of the samples; the standard deviations show that the
+        curves are less certain there.
     """
     bases = _Bases(t, (float(t[0]), float(t[-1])) if span is None else span)
     middle = tuned.ORDERS[1]

@@ -42,12 +42,8 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     If a joint's zero does not affect the fit, because its body may be turned with it, the masses of the file are used
     for comparison.
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns of the fit.
-    errors : ndarray
-        Relative errors of the fit, per row.
+    columns: Columns of the fit.
+    errors: Relative errors of the fit, per row.
     """
     prepared, robot = columns.prepared, columns.prepared.robot
     simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
@@ -88,11 +84,7 @@ def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] |
 class _Judge:
     """Some of the samples, and the residuals of their forces after changes of columns.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    groups : sequence of str
-        Parameters whose columns describe all effects of bodies and rotors.
+    groups: Parameters whose columns describe all effects of bodies and rotors.
     """
 
     def __init__(self, prepared: Prepared, groups: Sequence[str]) -> None:

@@ -19,18 +19,11 @@ def doubts(
 ) -> list[str]:
     """Return warnings, most serious first.
 
-    Parameters
-    ----------
-    found : Identified
-    before : ndarray
-        The combinations of inertial parameters of the original robot; zeros if it had no masses.
-    still : sequence of str
-        Joints that hardly move.
-    odd_units : bool
-        Whether units of the motion or its columns are already in doubt; if so, doubtful units of forces are not
+    before: The combinations of inertial parameters of the original robot; zeros if it had no masses.
+    still: Joints that hardly move.
+    odd_units: Whether units of the motion or its columns are already in doubt; if so, doubtful units of forces are not
         reported.
-    short : str
-        Warning that the motion is too short; empty if it is not. If there is one, nothing else is reported.
+    short: Warning that the motion is too short; empty if it is not. If there is one, nothing else is reported.
     """
     words = [short] if short else [] if odd_units else _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
@@ -90,13 +83,8 @@ def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) ->
 def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list[str]:
     """Return a warning if all loads are those of the file times a common factor, which other masses seldom explain.
 
-    Parameters
-    ----------
-    fit : Estimate
-    equations : MeasuredEquations
-        Equations in which the columns of bodies and rotors come first.
-    before : ndarray
-        The values of these combinations for the original robot.
+    equations: Equations in which the columns of bodies and rotors come first.
+    before: The values of these combinations for the original robot.
     """
     weight = (equations.counted / fit.noise)[..., None]
     tall = (equations.y * weight).reshape(-1, len(equations.names))

@@ -29,10 +29,7 @@ CLOCKS = {"milliseconds": ("ms", 1e-3), "microseconds": ("us", 1e-6), "nanosecon
 def doubtful_angles(robot: Robot, reach: Array) -> str:
     """Return a warning if positions look like degrees: far beyond limits, or through several turns at most hinges.
 
-    Parameters
-    ----------
-    reach : ndarray (nq,)
-        Largest absolute value of each coordinate; NaN where it is not known.
+    reach: (nq,). Largest absolute value of each coordinate; NaN where it is not known.
     """
     turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and np.isfinite(reach[k])]
     limits = np.maximum(np.abs(robot.lower_limits), np.abs(robot.upper_limits))
@@ -52,10 +49,7 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
 def doubtful_steps(step: float) -> str:
     """Return the unit that times seem to have, if a step would be longer than that of any controller.
 
-    Parameters
-    ----------
-    step : float
-        Time from one row to the next, as given in the table.
+    step: Time from one row to the next, as given in the table.
     """
     if not step > tuned.SLOWEST:
         return ""

@@ -18,11 +18,7 @@ from ..model_choice import Columns
 def of_shortness(prepared: Prepared, lasts: float) -> str:
     """Return a warning if a motion is too short to identify anything: most joints hardly ever reverse.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    lasts : float
-        Duration of the measurement, in seconds.
+    lasts: Duration of the measurement, in seconds.
     """
     turns = []
     for joint in np.flatnonzero(prepared.moving):
@@ -45,11 +41,7 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     Friction that builds up over some travel can hide delays of forces, so it is tried as well as friction that builds
     up at once: the best fit without a delay is compared with the best fit with one.
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns of the fit.
-    fit : Estimate
+    columns: Columns of the fit.
     """
     prepared = columns.prepared
     if any(m.wrenches for m in prepared.motions):

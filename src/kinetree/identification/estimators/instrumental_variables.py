@@ -17,12 +17,9 @@ from ...spatial.arrays import Array
 def explained(y: Array, instruments: Array, counted: Array, noise: Array) -> Array:
     """Return the part of the columns that instruments explain, rows weighted by the noise of their joints.
 
-    Parameters
-    ----------
-    y, instruments : ndarray (n, r, p), (n, r, k)
-    counted : ndarray (n, r)
-        Which rows count.
-    noise : ndarray (r,)
+    y, instruments: (n, r, p), (n, r, k)
+    counted: (n, r). Which rows count.
+    noise: (r,)
     """
     if instruments.shape[:2] != y.shape[:2]:
         raise IdentificationError(

@@ -43,21 +43,14 @@ def estimate(
 ) -> Estimate:  # fmt: skip
     """Solve ``Y x = tau`` for x.
 
-    Parameters
-    ----------
-    y : ndarray (n, r, p)
-        The columns must be independent.
-    tau : ndarray (..., n, r)
-    method : {"ordinary", "weighted", "reweighted"}
-        All rows with equal weights; rows weighted by the noise of their joint's residuals; and, in addition, with less
-        weight for outliers (Huber).
-    counted : ndarray (n, r), optional
-        Which rows are used at all.
-    prior : ndarray (p,), optional
-        Values to keep along directions that the rows do not determine; zero by default.
-    sources : ndarray (n, r, m), optional
-        How noise enters the rows: there are m independent sources, whose sizes are estimated from the residuals, and
-        these are their shares in each row. By default, rows are independent of one another.
+    y: (n, r, p). The columns must be independent.
+    tau: (..., n, r)
+    method: {"ordinary", "weighted", "reweighted"}. All rows with equal weights; rows weighted by the noise of their
+        joint's residuals; and, in addition, with less weight for outliers (Huber).
+    counted: (n, r). Which rows are used at all.
+    prior: (p,). Values to keep along directions that the rows do not determine; zero by default.
+    sources: (n, r, m). How noise enters the rows: there are m independent sources, whose sizes are estimated from the
+        residuals, and these are their shares in each row. By default, rows are independent of one another.
     """
     refuse_unknown("estimator", method, METHODS)
     n, r, p = y.shape
@@ -124,12 +117,10 @@ def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources
     The sizes of the sources are those that best explain the products of residuals of the same sample, by least squares:
     for sources g with squared sizes s, the mean of r r^T is the sum of s g g^T.
 
-    Parameters
-    ----------
-    basis : ndarray (r, n, k)
-    residual, weights : ndarray (..., n, r)
-    noise : ndarray (..., r)
-    sources : ndarray (n, r, m)
+    basis: (r, n, k)
+    residual, weights: (..., n, r)
+    noise: (..., r)
+    sources: (n, r, m)
     """
     k = basis.shape[-1]
     batch = residual.shape[:-2]
@@ -219,16 +210,10 @@ def settle(
 ) -> tuple[Array, Found]:
     """Fit repeatedly, with rows weighted by the noise of the previous fit, until the noise no longer changes.
 
-    Parameters
-    ----------
-    weighed : callable
-        A function of ``(noise, found)`` that returns the noise that a new fit leaves, and the fit.
-    noise : ndarray
-        Initial noise.
-    found
-        The fit that left this noise.
-    rounds : int
-        Maximum number of fits.
+    weighed: A function of ``(noise, found)`` that returns the noise that a new fit leaves, and the fit.
+    noise: Initial noise.
+    found: The fit that left this noise.
+    rounds: Maximum number of fits.
     """
     for _ in range(rounds):
         before = noise

@@ -77,10 +77,7 @@ class ConsistentFit:
 def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
     """Return the best fit in which all bodies are possible.
 
-    Parameters
-    ----------
-    problem : ConsistentFit
-    way : {"barrier", "sdp", "log_cholesky"}
+    way: {"barrier", "sdp", "log_cholesky"}
     """
     refuse_unknown("way to consistent parameters", way, WAYS)
     settled, kept = _settled(problem)

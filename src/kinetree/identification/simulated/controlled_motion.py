@@ -78,10 +78,7 @@ class ControlledRun:
     def simulated(self, truth: Robot) -> list[FilteredMotion]:
         """Return the motions of a robot under the controller, with the forces that were measured.
 
-        Parameters
-        ----------
-        truth : Robot
-            The robot with the parameters that are tried.
+        truth: The robot with the parameters that are tried.
         """
         found = []
         for m in self.motions:

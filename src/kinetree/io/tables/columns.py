@@ -93,12 +93,8 @@ class Asked:
 def in_seconds(found: Layout, first: float) -> Layout:
     """Return a layout that converts times since 1970 in units other than seconds.
 
-    Parameters
-    ----------
-    found : Layout
-        A layout with a column of times.
-    first : float
-        The first time.
+    found: A layout with a column of times.
+    first: The first time.
     """
     unit = unit_since_1970(first)
     if found.time is None or found.time in found.factors or unit is None:
@@ -112,14 +108,9 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
 
     A table with names has the quantities that have a column; without names, it has as many as fit its columns.
 
-    Parameters
-    ----------
-    file, header, count
-        As in :func:`layout`.
-    wanted : mapping from str to sequence of str
-        Required quantities.
-    optional : mapping from str to sequence of str
-        Optional quantities; without names they come before the last required one, in this order.
+    file, header, count: As in :func:`layout`.
+    wanted: Required quantities.
+    optional: Optional quantities; without names they come before the last required one, in this order.
     """
     if header is not None:
         head = _Header(file, header)
@@ -156,20 +147,12 @@ def layout(
 ) -> Layout:
     """Find the columns of quantities.
 
-    Parameters
-    ----------
-    file : str
-        Name of the file in messages.
-    header : sequence of str or None
-        Names of the columns, if the file has any.
-    count : int
-        Number of columns.
-    wanted : mapping from str to sequence of str
-        Quantities in their plain order, with the name of each of their entries.
-    fewer : mapping from str to sequence of str, optional
-        A sufficient subset of these entries, from which the others follow.
-    units : mapping from str to mapping from str to str, optional
-        Units of the entries; any unit that a header names is converted to these.
+    file: Name of the file in messages.
+    header: Names of the columns, if the file has any.
+    count: Number of columns.
+    wanted: Quantities in their plain order, with the name of each of their entries.
+    fewer: A sufficient subset of these entries, from which the others follow.
+    units: Units of the entries; any unit that a header names is converted to these.
     """
     if header is None:
         return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), wanted, fewer)

@@ -48,20 +48,11 @@ def convert(
 
     Rows that repeat the previous one, including its time, are left out.
 
-    Parameters
-    ----------
-    parts : iterable of Part
-    law : callable
-        Computes some rows.
-    sink : Sink
-        The table to which results are written.
-    threads : int
-        Number of parts that are computed at the same time.
-    bar : Bar, optional
-    share : float
-        Share of this table in what the bar shows.
-    tell : callable, optional
-        Called with a message about rows that were left out.
+    law: Computes some rows.
+    sink: The table to which results are written.
+    threads: Number of parts that are computed at the same time.
+    share: Share of this table in what the bar shows.
+    tell: Called with a message about rows that were left out.
     """
     rows, left_out = 0, 0
     last: tuple[float, tuple[Array, ...]] = (-np.inf, ())

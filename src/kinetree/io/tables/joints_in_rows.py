@@ -12,12 +12,8 @@ NUMBERED = re.compile(r"(?<![A-Za-z])(?P<word>[A-Za-z]++)[\[_]?(?P<number>\d++)\
 def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[str, ...], dict[int, str]]:
     """Return names of columns with numbers replaced by the names of joints in the columns ``name0``, ``name[1]``, ...
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-    texts : mapping from int to str
-        Content of the first row in columns of text.
+    names: Names of the columns.
+    texts: Content of the first row in columns of text.
 
     Returns
     -------
@@ -43,12 +39,8 @@ def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[
 def of_another_joint(column: str, first: str, here: str) -> str:
     """Return the message that a row names other joints than the first one, so that its numbers belong elsewhere.
 
-    Parameters
-    ----------
-    column : str
-        Name of the column of text.
-    first, here : str
-        The joint of the first row, and that of the row in question.
+    column: Name of the column of text.
+    first, here: The joint of the first row, and that of the row in question.
     """
     return (
         f"{column!r} is {here!r}, but in the first row it is {first!r}: rows belong to different joints. Give each "

@@ -97,11 +97,7 @@ class Reading:
 def readings(name: str, labels: frozenset[tuple[str, ...]]) -> Iterator[Reading]:
     """Yield all possible meanings of a column's name.
 
-    Parameters
-    ----------
-    name : str
-    labels : set of tuple of str
-        The words of the names of all entries, in lower case.
+    labels: The words of the names of all entries, in lower case.
     """
     cut = words_of(name)
     if WORDS["current"] & {word.lower() for word in cut.words}:  # these always belong to a motor, while forces need not

@@ -34,11 +34,7 @@ def open_table(
 ) -> OpenTable:
     """Open a file and read its head; rows are read part by part.
 
-    Parameters
-    ----------
-    path : Path
-    wanted, fewer, units, optional : mapping
-        See :class:`.columns.Asked`.
+    wanted, fewer, units, optional: See :class:`.columns.Asked`.
     """
     kind = readable_format(path)
     if is_folder(path):
@@ -197,18 +193,11 @@ def csv_numbers(
 ) -> dict[int, Array] | None:
     """Return columns of numbers read by pyarrow from whole lines; None if it is missing, or something is wrong.
 
-    Parameters
-    ----------
-    block : bytes
-        Lines, without names.
-    count : int
-        Columns of the file.
-    used : sequence of int
-        The columns to read.
-    delimiter : str
-        Delimiter between columns.
-    decimal : str
-        The decimal point, or comma.
+    block: Lines, without names.
+    count: Columns of the file.
+    used: The columns to read.
+    delimiter: Delimiter between columns.
+    decimal: The decimal point, or comma.
     """
     found = pyarrow()
     if found is None:

@@ -24,10 +24,7 @@ FEW = 3
 def unit_since_1970(first: float) -> str | None:
     """Return the unit of times since 1970 that are not in seconds; None for all others.
 
-    Parameters
-    ----------
-    first : float
-        The first time of the table, in whatever unit.
+    first: The first time of the table, in whatever unit.
     """
     return next((unit for unit, size in SINCE_1970.items() if CLOCKS[0] <= first * size < CLOCKS[1]), None)
 
@@ -60,10 +57,7 @@ def not_increasing(before: float, now: float) -> str:
 def lost_digits(times: Array) -> str:
     """Return the message that times have too few digits; an empty string if they do not.
 
-    Parameters
-    ----------
-    times : ndarray (n,)
-        Times without those of repeated rows.
+    times: (n,). Times without those of repeated rows.
     """
     steps = np.diff(times)
     still = int(np.sum(steps == 0.0))

@@ -24,12 +24,8 @@ Array = np.ndarray
 def csv_text(columns: Mapping[str, Any], first_line: str = "") -> str:
     """Return columns as comma-separated values, numbers with all their digits.
 
-    Parameters
-    ----------
-    columns : mapping from str to array-like
-        Numbers or words; all columns have the same length.
-    first_line : str
-        A line above the names.
+    columns: Numbers or words; all columns have the same length.
+    first_line: A line above the names.
     """
     return (f"{first_line}\n" if first_line else "") + _csv_lines([list(columns)]) + _csv_rows(columns)
 
@@ -58,18 +54,11 @@ def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 class Sink:
     """A table that rows are written to.
 
-    Parameters
-    ----------
-    key : str
-        Name of the quantity, such as ``tau``.
-    labels : sequence of str
-        Names of its entries.
-    has_time : bool
-        Whether a column of times comes first.
-    units : sequence of (str, float), optional
-        Unit of each of them, which its column then names, and its size in SI.
-    over : (str, str, float), optional
-        Name, unit and size in SI of a coordinate that comes before everything else: the first number of each row; a
+    key: Name of the quantity, such as ``tau``.
+    labels: Names of its entries.
+    has_time: Whether a column of times comes first.
+    units: Unit of each of them, which its column then names, and its size in SI.
+    over: Name, unit and size in SI of a coordinate that comes before everything else: the first number of each row; a
         unit of ``""`` is not named.
     """
 

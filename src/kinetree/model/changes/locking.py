@@ -30,11 +30,7 @@ def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
     Bodies that no longer move relative to each other are merged into the one that carries them; their names, and those
     of their joints, become names of frames on it.  Springs and rotors of locked joints have no effect.
 
-    Parameters
-    ----------
-    model : Model
-    positions : mapping of joint name to position, or names
-        Joints that are given without a position are locked at zero.
+    positions: Joints that are given without a position are locked at zero.
     """
     held = _held(model, positions)
     place: dict[int, Place] = {BASE: (BASE, Pose())}

@@ -24,15 +24,10 @@ WORDS = (*TABLES, "gravity")
 def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = True) -> Model:
     """Return a model with other numbers, given as for ``parameters=`` of every algorithm.
 
-    Parameters
-    ----------
-    model : Model
-    given : mapping
-        ``{"bodies": {"palm": {"mass": 0.8}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}, "gravity": (0, 0, -1.6)}``
-        and names of the table, ``{"palm.M": 0.8}``. Everything else is unchanged. If the mass or the center of mass
-        changes, the inertia about the center of mass is kept.
-    physical : bool
-        Whether to refuse bodies that are physically impossible.
+    given: ``{"bodies": {"palm": {"mass": 0.8}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}, "gravity": (0, 0,
+        -1.6)}`` and names of the table, ``{"palm.M": 0.8}``. Everything else is unchanged. If the mass or the center of
+        mass changes, the inertia about the center of mass is kept.
+    physical: Whether to refuse bodies that are physically impossible.
     """
     words = {key: value for key, value in given.items() if key in WORDS}
     table = {key: value for key, value in given.items() if key not in WORDS}

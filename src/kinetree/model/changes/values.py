@@ -27,11 +27,7 @@ ATTEMPTS = 200
 def valued(model: Model, values: Values) -> Model:
     """Return the model with values for some of its symbols; with values for all it is a model of plain numbers.
 
-    Parameters
-    ----------
-    model : Model
-    values : mapping of name to scalar
-        Numbers, or any other scalars.
+    values: Numbers, or any other scalars.
     """
     if not model.symbols and not model.loads:
         return model
@@ -96,11 +92,7 @@ def _number(x: Any) -> float:
 def with_table(model: Model, values: Sequence[Scalar]) -> Model:
     """Return the model with other parameters of bodies and rotors, formulas among them.
 
-    Parameters
-    ----------
-    model : Model
-    values : sequence of scalars
-        In the order of the table of parameters; friction and springs stay.
+    values: In the order of the table of parameters; friction and springs stay.
     """
     tens = (tuple(values[10 * i : 10 * i + 10]) for i in range(len(model.bodies)))
     rotors = {(p.body, p.freedom): x for p, x in zip(rows(model), values, strict=True) if p.symbol == "rotor_inertia"}
@@ -142,11 +134,7 @@ def exemplary(model: Model) -> Model:
 def generic_values(model: Model, first: int = 0) -> dict[str, float]:
     """Return a number near 1 for every symbol such that all formulas of the model are numbers.
 
-    Parameters
-    ----------
-    model : Model
-    first : int
-        Start of the sequence of numbers; another start gives other numbers.
+    first: Start of the sequence of numbers; another start gives other numbers.
     """
     formulas = [x for x in _scalars(model) if isinstance(x, ScalarFormula)]
     for attempt in range(first, first + ATTEMPTS):

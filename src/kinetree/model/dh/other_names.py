@@ -92,12 +92,8 @@ def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, Any]] | None:
     """Return the rows of a table of numbers as mappings with names; None for a table of another kind.
 
-    Parameters
-    ----------
-    table : object
-        The table as the caller gave it.
-    columns : str or sequence of str, optional
-        One of :data:`COLUMNS`, or names of the columns.
+    table: The table as the caller gave it.
+    columns: One of :data:`COLUMNS`, or names of the columns.
     """
     rows = list(table) if isinstance(table, np.ndarray) and table.ndim == 2 else table
     if not isinstance(rows, Sequence) or not rows or not all(_is_numbers(row) for row in rows):

@@ -52,12 +52,8 @@ def refuse_dangers(source: Source) -> None:
 class _Copies:
     """Counts the parts of a model; attached models may attach others, and all may be within <replicate>.
 
-    Parameters
-    ----------
-    roots : dict
-        All files.
-    folder : Path
-        The folder that file names in the first file are relative to.
+    roots: All files.
+    folder: The folder that file names in the first file are relative to.
     """
 
     def __init__(self, roots: dict[Path, Element], folder: Path) -> None:

@@ -18,14 +18,8 @@ Skip = Callable[[str, int | None], None]
 class Drives:
     """Tendons and actuators of a compiled model, as far as they can be represented.
 
-    Parameters
-    ----------
-    mujoco : module
-    compiled : MjModel
-    document : xml.Element
-        The file itself, for line numbers.
-    joints, bodies : list of str
-        Names, in the order of MuJoCo's indices.
+    document: The file itself, for line numbers.
+    joints, bodies: Names, in the order of MuJoCo's indices.
     """
 
     def __init__(

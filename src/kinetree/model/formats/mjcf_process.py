@@ -50,13 +50,7 @@ def start() -> None:
 
 
 def compiled(mujoco: Any, source: Source) -> Compiled:
-    """Compile a file without risk to this process.
-
-    Parameters
-    ----------
-    mujoco : module
-    source : Source
-    """
+    """Compile a file without risk to this process."""
     refuse_dangers(source)
     with _lock:
         answer = _helper().ask(source)

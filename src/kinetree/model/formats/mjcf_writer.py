@@ -130,13 +130,8 @@ class _MjcfWriter:
     def _body(self, chain: list[int], carrier: Pose, depth: int) -> None:
         """Write a body with the joints of a chain, and everything that it carries.
 
-        Parameters
-        ----------
-        chain : list of int
-            Joints from the carrier outwards, with massless bodies between them.
-        carrier : Pose
-            Pose of the carrier's frame in the file, in its frame in the model.
-        depth : int
+        chain: Joints from the carrier outwards, with massless bodies between them.
+        carrier: Pose of the carrier's frame in the file, in its frame in the model.
         """
         last = chain[-1]
         body = self.model.bodies[last]

@@ -190,15 +190,9 @@ class FileBuilder(ModelBuilder):
         If y and x are single joints, y follows x, or x follows y if only y has a motor. All other cases become
         couplings: sums, a joint that already follows another, and joints that would follow one another in a circle.
 
-        Parameters
-        ----------
-        name : str
-            Name of the coupling, if it becomes one.
-        y, x : sequence of str
-            One of them may be empty.
-        ratio : float
-            Must not be zero.
-        offset : float
+        name: Name of the coupling, if it becomes one.
+        y, x: One of them may be empty.
+        ratio: Must not be zero.
         """
         if self.options.mimic == "independent":
             return
@@ -365,12 +359,8 @@ class FileBuilder(ModelBuilder):
     def finish(self, *, floating_base: bool, graph: bool = False) -> Model:
         """Check bodies and joints, build the model, and warn about oddities.
 
-        Parameters
-        ----------
-        floating_base : bool
-            Put the root on a free joint.
-        graph : bool
-            Whether the joints of the file may themselves form loops; if so, its base is the root.
+        floating_base: Put the root on a free joint.
+        graph: Whether the joints of the file may themselves form loops; if so, its base is the root.
         """
         if self.options.side_file:
             self.options.side_file(self)

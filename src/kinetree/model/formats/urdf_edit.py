@@ -31,12 +31,8 @@ SAME = 1e-9
 def edited(model: Model, source: Source) -> str:
     """Return a URDF file with the inertias, friction, springs and rotors of a model that was made from it.
 
-    Parameters
-    ----------
-    model : Model
-        A model with the same links and joints.
-    source : Source
-        The original file.
+    model: A model with the same links and joints.
+    source: The original file.
 
     Raises
     ------

@@ -54,16 +54,10 @@ class Element:
 def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = False) -> Element:
     """Return the root element of an XML document.
 
-    Parameters
-    ----------
-    data : bytes
-        The document; its encoding is taken from its XML declaration.
-    file : str
-        Name of the file in error messages.
-    closed : collection of str
-        Tags of elements whose content is ignored.
-    texts : bool
-        Whether to keep the text of elements as well.
+    data: The document; its encoding is taken from its XML declaration.
+    file: Name of the file in error messages.
+    closed: Tags of elements whose content is ignored.
+    texts: Whether to keep the text of elements as well.
     """
     if not data.strip():
         raise FileFormatError("the file is empty", file)

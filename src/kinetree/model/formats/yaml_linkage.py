@@ -26,11 +26,7 @@ def read_linkage(reader: NodeReader, node: Node, name: str) -> Drawing:
 def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
     """Return the lines of a drawing; read back, it is identical to the last bit.
 
-    Parameters
-    ----------
-    drawn : Drawing
-    number : callable
-        A function that writes a number.
+    number: A function that writes a number.
     """
 
     def length(x: float) -> str:

@@ -370,12 +370,8 @@ class Drawing:
     def tables(self, model: Model, numbers: Numbers) -> dict[str, Any]:
         """Return the parameters of the model that follow from numbers of any kind, as :func:`kinetree.linkage` would.
 
-        Parameters
-        ----------
-        model : Model
-            The model of the drawing.
-        numbers : mapping from name to scalar
-            Numbers that differ from those of the drawing; the others are kept.
+        model: The model of the drawing.
+        numbers: Numbers that differ from those of the drawing; the others are kept.
 
         Returns
         -------

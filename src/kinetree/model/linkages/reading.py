@@ -115,12 +115,7 @@ def _check_freedoms(found: Drawing) -> None:
 
 
 class _DrawingReader:
-    """Reads numbers and names, lengths in the unit of the drawing.
-
-    Parameters
-    ----------
-    units : str
-    """
+    """Reads numbers and names, lengths in the unit of the drawing."""
 
     def __init__(self, units: str) -> None:
         self.units, self.factor = units, LENGTHS[units]

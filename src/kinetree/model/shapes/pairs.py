@@ -65,13 +65,7 @@ def check_pair(
 ) -> tuple[str, str]:
     """Return two names of shapes or of bodies, or raise an error that suggests the nearest; ``frames`` need no shapes.
 
-    Parameters
-    ----------
-    shapes : sequence of ContactShape
-    pair : two names
-    frames : collection of str
-    what : str
-        What the pair is, for messages.
+    what: What the pair is, for messages.
     """
     if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
         raise ModelError(f"{what} is two names of shapes or of bodies, not {pair!r}")

@@ -36,12 +36,8 @@ class LinkRate(NamedTuple):
 class FactorRates:
     """Rates of N_l, N_c and N_d at one state.
 
-    Parameters
-    ----------
-    denoc : ParallelDeNOC
-        The matrices at the configuration.
-    v : sequence of floats, shape (nv,)
-        Velocities of all joints that the loops allow.
+    denoc: The matrices at the configuration.
+    v: (nv,). Velocities of all joints that the loops allow.
     """
 
     def __init__(self, denoc: ParallelDeNOC, v: Sequence[float]) -> None:

@@ -120,15 +120,9 @@ def _no_leg(model: Model, body: int, platform: int) -> UnsupportedError:
 class ParallelDeNOC(ExplainsArguments):
     """The matrices of Saha section 3 at one closed configuration.
 
-    Parameters
-    ----------
-    model : Model
-    q : sequence of floats
-        A closed configuration.
-    frame : str
-        The platform frame, whose twist is ``t_e``.
-    driven : ndarray of bool, shape (nv,)
-        Which degrees of freedom are actuated.
+    q: A closed configuration.
+    frame: The platform frame, whose twist is ``t_e``.
+    driven: (nv,). Which degrees of freedom are actuated.
     """
 
     def __init__(self, model: Model, q: Sequence[float], frame: str, driven: Array) -> None:

@@ -25,14 +25,9 @@ from .parallel_denoc import ParallelDeNOC
 class ParallelDynamics(ExplainsArguments):
     """Equations of motion in the actuated coordinates, at one state.
 
-    Parameters
-    ----------
-    here : ParallelDeNOC
-        The matrices at the configuration.
-    v : sequence of floats, shape (nv,)
-        Velocities of all joints, which the loops allow.
-    rates : ndarray, shape (n,)
-        Rates of the actuated freedoms, in the order of ``here.dofs``.
+    here: The matrices at the configuration.
+    v: (nv,). Velocities of all joints, which the loops allow.
+    rates: (n,). Rates of the actuated freedoms, in the order of ``here.dofs``.
     """
 
     def __init__(self, here: ParallelDeNOC, v: Sequence[float], rates: Array) -> None:

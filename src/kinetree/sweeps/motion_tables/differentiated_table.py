@@ -39,16 +39,9 @@ def differentiated_table(
 ) -> OpenTable:
     """Read times and positions, all at once, and yield them with velocities and accelerations.
 
-    Parameters
-    ----------
-    path : Path
-    robot : Robot
-    fewer : mapping, optional
-        For a mechanism, names of fewer positions that are sufficient.
-    units : mapping
-        Units of the columns.
-    cutoff : float, optional
-        Cutoff frequency of the filter, in Hz.
+    fewer: For a mechanism, names of fewer positions that are sufficient.
+    units: Units of the columns.
+    cutoff: Cutoff frequency of the filter, in Hz.
     """
     source = _positions(path, robot, fewer, units)
     if not source.has_time:

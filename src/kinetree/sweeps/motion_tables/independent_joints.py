@@ -23,11 +23,7 @@ Fault = Callable[[int, str], FileFormatError]
 def fewer_columns(mechanism: Robot, key: str) -> Wanted | None:
     """Return the columns from which all others follow; None if one of the joints has several coordinates.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    key : str
-        The quantity given besides positions and velocities: accelerations ``a``, or joint forces ``tau``.
+    key: The quantity given besides positions and velocities: accelerations ``a``, or joint forces ``tau``.
     """
     names = mechanism.independent()
     if not set(names) <= set(mechanism.q_names):
@@ -45,13 +41,8 @@ def motors(mechanism: Robot) -> list[int]:
 def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
     """Yield rows with the positions of all joints, but velocities and other quantities of only the independent ones.
 
-    Parameters
-    ----------
-    source : OpenTable
-        A table with the columns that :func:`fewer_columns` names.
-    mechanism : Mechanism
-    start : ndarray (nq,)
-        A closed configuration on the branch of the motion.
+    source: A table with the columns that :func:`fewer_columns` names.
+    start: (nq,). A closed configuration on the branch of the motion.
     """
 
     def parts() -> Iterator[Part]:

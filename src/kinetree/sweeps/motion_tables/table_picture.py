@@ -35,21 +35,12 @@ def draw_table(
 ) -> None:  # fmt: skip
     """Draw the table that :func:`kinetree.sweeps.over_table` wrote.
 
-    Parameters
-    ----------
-    robot : Robot
-    key : {"tau", "a"}
-        Quantity of each joint in the table.
-    table : Path
-        A file; not a folder of parts.
-    picture : path
-        ``.png``, ``.svg``, ``.pdf``, ...
-    separate : bool
-        Whether to draw a separate panel with its own scale for each freedom.
-    shown : ShownUnits, optional
-        Units other than SI to draw in.
-    over : str, optional
-        A joint whose position, a column of the table, replaces time as the horizontal axis.
+    key: {"tau", "a"}. Quantity of each joint in the table.
+    table: A file; not a folder of parts.
+    picture: ``.png``, ``.svg``, ``.pdf``, ...
+    separate: Whether to draw a separate panel with its own scale for each freedom.
+    shown: Units other than SI to draw in.
+    over: A joint whose position, a column of the table, replaces time as the horizontal axis.
     """
     others = shown or ShownUnits()
     if is_folder(table):

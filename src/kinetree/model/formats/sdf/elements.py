@@ -48,12 +48,8 @@ Report = Callable[[str, int | None], None]
 class Elements:
     """Reads the elements of one file.
 
-    Parameters
-    ----------
-    file : str
-        Name of the file in messages.
-    report : callable
-        Called with a description of something that cannot be represented, and its line.
+    file: Name of the file in messages.
+    report: Called with a description of something that cannot be represented, and its line.
     """
 
     def __init__(self, file: str, report: Report) -> None:

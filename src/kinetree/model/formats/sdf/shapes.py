@@ -91,12 +91,7 @@ def _upright(elements: Elements, plane: Element) -> Pose:
 def written(shape: ContactShape, pose: str, quoted: str, lost: list[str]) -> Iterator[str]:
     """Yield the lines of a <collision>; what SDF has no word for is added to ``lost``.
 
-    Parameters
-    ----------
-    shape : ContactShape
-    pose, quoted : str
-        Its <pose>, and its name in quotation marks.
-    lost : list of str
+    pose, quoted: Its <pose>, and its name in quotation marks.
     """
     if is_mesh_file(shape.shape):
         mesh = shape.shape.parameters()
