@@ -22,6 +22,7 @@ PACKAGES = (
     ROOT / "programs" / "kinetree_programs",
     ROOT / "studio" / "kinetree_studio",
     ROOT / "learning" / "kinetree_learning",
+    ROOT / "gallery" / "kinetree_books",
 )
 
 MOST_LINES, MOST_LINES_WITH_REASON = 700, 900

@@ -20,9 +20,9 @@ def _meant(name: str) -> str | None:
 _NAMES = LazyNames(
     __name__,
     modules={
-        "costs": ".robot.cost_formulas",
+        "costs": "kinetree_books.cost_formulas",
         "errors": ".errors",
-        "published": ".export.published_counts",
+        "published": "kinetree_books.published_counts",
         "view": ".view",
     },
     former={

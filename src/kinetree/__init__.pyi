@@ -1,3 +1,4 @@
+from kinetree_books import cost_formulas, published_counts
 from kinetree_programs.redysim.system import Redysim as Redysim
 from kinetree_studio.page.computing_page import page as page
 
@@ -48,7 +49,6 @@ from .errors import UnsupportedError as UnsupportedError
 from .evaluation.user_functions import compile_function as compile_function
 from .evaluation.wrenches import Wrench as Wrench
 from .export import c_code as c_code
-from .export import published_counts
 from .export import symbolic as symbolic
 from .identification.excitation import exciting_motion as exciting_motion
 from .identification.identified import Identified as Identified
@@ -90,7 +90,6 @@ from .motion.inverse_geometry import InverseGeometry as InverseGeometry
 from .motion.inverse_geometry import inverse_geometry as inverse_geometry
 from .motion.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from .motion.workspace import workspace as workspace
-from .robot import cost_formulas
 from .robot.builder import Builder as Builder
 from .robot.clearance import Clearance as Clearance
 from .robot.clearance import SampledContacts as SampledContacts

@@ -668,7 +668,8 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
-_OWN_PACKAGES = ("kinetree", "kinetree_gallery", "kinetree_programs", "kinetree_studio", "kinetree_learning")
+_BESIDE = ("gallery", "books", "programs", "studio", "learning")
+_OWN_PACKAGES = ("kinetree", *(f"kinetree_{name}" for name in _BESIDE))
 
 _BETWEEN = ("functools", "contextlib")
 """Modules whose frames may lie between two frames of kinetree without being the caller."""

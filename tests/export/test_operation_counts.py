@@ -11,13 +11,13 @@ from helpers.robots import arm, floating_pair
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.engine.count import Count, count
 from kinetree.engine.trace import trace
-from kinetree.export import published_counts as p
-from kinetree.export.published_counts import MA, Formula
-from kinetree.robot import cost_formulas
-from kinetree.robot.cost_formulas import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.spatial import AxisRotation, Force, Motion, RigidInertia, Symmetric3, Transform, Vec3, cos, sin
 from kinetree.spatial.arrays import flatten
 from kinetree.studies import sources
+from kinetree_books import cost_formulas
+from kinetree_books import published_counts as p
+from kinetree_books.cost_formulas import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
+from kinetree_books.published_counts import MA, Formula
 
 # ---------------------------------------------------------------- robots small enough to count by hand
 

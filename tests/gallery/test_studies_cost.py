@@ -6,8 +6,8 @@ import pytest
 
 from helpers.studies import by_study, quick_result
 from kinetree import gallery
-from kinetree.export.published_counts import FORWARD, INVERSE
-from kinetree.robot.cost_formulas import fit
+from kinetree_books.cost_formulas import fit
+from kinetree_books.published_counts import FORWARD, INVERSE
 from kinetree_gallery.analyses.operation_counts import counted, crossing, mixed_chain, variables, worst_ratio
 
 SIX = ("Shah, Saha, Dutt 2013", "Balafoutis and Patel 1991", "Angeles et al. 1989", "Saha 1999", "Featherstone 1987")

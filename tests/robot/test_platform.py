@@ -7,9 +7,9 @@ import kinetree as kt
 from helpers import loop_models as models
 from helpers.compare import assert_close
 from helpers.loop_models import THREE_RRR_START, three_rrr
-from kinetree.algorithms.denoc import twist_shift
-from kinetree.robot.platform.parallel_denoc import projector
 from kinetree.robot.platform.platform import Platform
+from kinetree_books.denoc import twist_shift
+from kinetree_books.parallel_denoc import projector
 
 DELTA_START = np.array([0.3, 1.2, 0, 0, -1.5, 0.3, 1.2, 0, 0.3, 1.2, 0])
 HIGH = kt.Pose.of((0.1, 0.05, 1.2), rpy=(0.1, -0.05, 0.2)).matrix

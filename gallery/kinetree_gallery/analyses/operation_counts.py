@@ -1,7 +1,7 @@
 """Operation counts against the number of joint variables: figures 6.15, 6.16, 7.30 and 7.31 of Shah.
 
 M counts multiplications and divisions, A additions and subtractions.  Curves are the published
-formulas (misprints corrected, see :mod:`kinetree.export.published_counts`); circles are counts of kinetree's own
+formulas (misprints corrected, see :mod:`kinetree_books.published_counts`); circles are counts of kinetree's own
 code on chains in which no number is zero unless it must be.
 """
 
@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kinetree.export.published_counts import (
+from kinetree.model.joints import Free
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
+from kinetree.robot.builder import Builder
+from kinetree.robot.robot import Robot
+from kinetree.studies.facts import Fact
+from kinetree.studies.plots import Curve, PlotGrid
+from kinetree.studies.study import Outcome
+from kinetree_books.cost_formulas import CHAINS, Variables, cost
+from kinetree_books.published_counts import (
     FLOATING_FORWARD,
     FLOATING_INVERSE,
     FORWARD,
@@ -24,15 +33,6 @@ from kinetree.export.published_counts import (
     StepTable,
     total,
 )
-from kinetree.model.joints import Free
-from kinetree.model.mass import MassProperties
-from kinetree.model.pose import Pose
-from kinetree.robot.builder import Builder
-from kinetree.robot.cost_formulas import CHAINS, Variables, cost
-from kinetree.robot.robot import Robot
-from kinetree.studies.facts import Fact
-from kinetree.studies.plots import Curve, PlotGrid
-from kinetree.studies.study import Outcome
 
 BOOK = "Shah, Saha, Dutt 2013"
 

@@ -11,19 +11,6 @@ from typing import Any
 
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.export.operation_counts import count_function
-from kinetree.export.published_counts import (
-    BUILDING_BLOCKS,
-    FORWARD,
-    INVERSE,
-    MA,
-    MASS_MATRIX,
-    TABLE_8_2,
-    TABLE_8_3,
-    TABLE_8_4,
-    TABLE_8_5,
-    Published,
-)
-from kinetree.robot.cost_formulas import fit
 from kinetree.spatial import (
     ArticulatedInertia,
     AxisRotation,
@@ -41,6 +28,19 @@ from kinetree.spatial import (
 from kinetree.studies.facts import Fact
 from kinetree.studies.plots import Curve, PlotGrid
 from kinetree.studies.study import Outcome
+from kinetree_books.cost_formulas import fit
+from kinetree_books.published_counts import (
+    BUILDING_BLOCKS,
+    FORWARD,
+    INVERSE,
+    MA,
+    MASS_MATRIX,
+    TABLE_8_2,
+    TABLE_8_3,
+    TABLE_8_4,
+    TABLE_8_5,
+    Published,
+)
 
 from .common_facts import common
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from .shared import GivenRobot, Json, make_console, messages, print_json, takes_robot
 
 if TYPE_CHECKING:
-    from ..robot.cost_formulas import Compared, Costed, Fitted
+    from .. import costs
     from ..robot.robot import Robot
 
 
@@ -34,11 +34,11 @@ def cost(
 
         kinetree cost kuka-kr5
     """
-    from ..robot import cost_formulas
+    from .. import costs
     from ..studies.sources import cited
 
     robot = given.load()
-    counted, compared = cost_formulas.all_costs(robot), cost_formulas.published(robot)
+    counted, compared = costs.all_costs(robot), costs.published(robot)
     fits = _fits() if formulas else []
     if as_json:
         print_json(_cost_data(robot, counted, compared, fits))
@@ -63,14 +63,14 @@ def cost(
         console.print(_fitted_table(fits))
 
 
-def _fits() -> list[Fitted]:
-    from ..robot import cost_formulas
+def _fits() -> list[costs.Fitted]:
+    from .. import costs
 
     status = messages()
     if not status.is_terminal:
-        return cost_formulas.all_fits()
+        return costs.all_fits()
     with status.status("counting general chains"):
-        return cost_formulas.all_fits()
+        return costs.all_fits()
 
 
 def _options(options: Mapping[str, Any]) -> str:
@@ -78,7 +78,7 @@ def _options(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v}" for k, v in shown.items())
 
 
-def _counted_table(robot: Robot, counted: Sequence[Costed]) -> Table:
+def _counted_table(robot: Robot, counted: Sequence[costs.Costed]) -> Table:
     table = Table(title=f"Operations of one evaluation on {escape(robot.name)}", title_justify="left")
     table.add_column("algorithm")
     for heading in ("M", "A", "divisions", "sines", "roots", "others", "total"):
@@ -96,10 +96,10 @@ def _counted_table(robot: Robot, counted: Sequence[Costed]) -> Table:
     return table
 
 
-def _published_table(robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared]) -> Table:
-    from ..robot.cost_formulas import joint_variables
+def _published_table(robot: Robot, counted: Sequence[costs.Costed], compared: Sequence[costs.Compared]) -> Table:
+    from .. import costs
 
-    v = joint_variables(robot)
+    v = costs.joint_variables(robot)
     base = "floating base" if robot.is_floating else "fixed base"
     title = (
         f"Published for revolute joints, {base}, n = {v.n} (n1 = {v.n1}, n2 = {v.n2}, n3 = {v.n3}); M with divisions"
@@ -120,7 +120,7 @@ def _published_table(robot: Robot, counted: Sequence[Costed], compared: Sequence
     return table
 
 
-def _fitted_table(fits: Sequence[Fitted]) -> Table:
+def _fitted_table(fits: Sequence[costs.Fitted]) -> Table:
     table = Table(title="kinetree on general chains, n joint variables", title_justify="left")
     for heading in ("algorithm", "joints", "M", "A", "divisions", "for n from"):
         table.add_column(heading)
@@ -132,14 +132,14 @@ def _fitted_table(fits: Sequence[Fitted]) -> Table:
 
 
 def _cost_data(
-    robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
+    robot: Robot, counted: Sequence[costs.Costed], compared: Sequence[costs.Compared], fits: Sequence[costs.Fitted]
 ) -> dict[str, Any]:
-    from ..robot.cost_formulas import joint_variables
+    from .. import costs
     from ..studies.sources import cited
 
     return {
         "robot": robot.name,
-        "joint_variables": joint_variables(robot)._asdict(),
+        "joint_variables": costs.joint_variables(robot)._asdict(),
         "floating_base": robot.is_floating,
         "algorithms": [
             {"name": c.name, "options": dict(c.options)}

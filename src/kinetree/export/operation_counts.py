@@ -1,4 +1,4 @@
-"""The cost of algorithms, counted on a robot and as published by the sources."""
+"""The cost of algorithms, counted on a robot."""
 
 from __future__ import annotations
 
@@ -16,12 +16,8 @@ from ..spatial.arrays import flatten
 from ..spatial.numbers import whole_number
 from .c_code import trace_algorithm
 from .model_of import Modeled, model_of
-from .published_counts import MA, Published, rows
 
-__all__ = [
-    "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "count_function",
-    "joint_variables", "published",
-]  # fmt: skip
+__all__ = ["Costed", "Count", "all_costs", "cost", "count_algorithm", "count_function"]
 
 
 def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
@@ -128,50 +124,3 @@ def _costed(robot: Counted, name: str, options: Mapping[str, Any]) -> Costed:
         return Costed(name, options, robot.cost(name, **options))
     except KinetreeError as problem:
         return Costed(name, options, None, str(problem))
-
-
-# ------------------------------------------------------------------ compared with published counts
-
-
-class Variables(NamedTuple):
-    """Joint variables in joints of 1, 2 and 3 degrees of freedom, without a floating base."""
-
-    n1: int = 0
-    n2: int = 0
-    n3: int = 0
-
-    @property
-    def n(self) -> int:
-        """Number of all joint variables."""
-        return sum(self)
-
-
-def joint_variables(robot: Modeled | Model) -> Variables:
-    """Return the numbers of joint variables, on which the published formulas depend.
-
-    A joint with more than three degrees of freedom counts as several joints of three or fewer.
-    """
-    model, numbers = model_of(robot), [0, 0, 0]
-    skipped = model.roots[0] if model.is_floating else None
-    for i, joint in enumerate(model.joints):
-        if i == skipped:
-            continue
-        freedoms = joint.nv
-        while freedoms > 0:
-            part = min(freedoms, 3)
-            numbers[part - 1] += part
-            freedoms -= part
-    return Variables(*numbers)
-
-
-class Compared(NamedTuple):
-    """A published row evaluated for a robot."""
-
-    row: Published
-    value: MA
-
-
-def published(robot: Modeled | Model) -> list[Compared]:
-    """Return all published formulas for this kind of base, evaluated for this robot's numbers of joint variables."""
-    variables = joint_variables(robot)
-    return [Compared(row, row(*variables)) for row in rows(model_of(robot).is_floating)]

@@ -1,4 +1,4 @@
-"""Packages that depend on kinetree and are above it: the viewer, ``kinetree_studio``, and ``kinetree_learning``.
+"""Packages that depend on kinetree and are above it: ``kinetree_books``, ``kinetree_studio``, ``kinetree_learning``.
 
 Nothing here imports them; kinetree finds their modules by name.
 """

@@ -20,11 +20,13 @@ from ..evaluation.three_matrices import three_matrices
 from ..evaluation.wrench_derivatives import world_stiffness
 from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
+from ..io.packages_above import module_above
 from ..spatial.arrays import Array, as_array, batch_shape
 from .kinematics import Kinematics
 
 if TYPE_CHECKING:
-    from ..algorithms.module_steps import ModuleQuantities
+    from kinetree_books.module_steps import ModuleQuantities
+
     from ..loops.loops import Loops
     from ..model.tree import Joint
 
@@ -533,16 +535,14 @@ class Dynamics(Kinematics):
 
         Returns
         -------
-        kinetree.algorithms.denoc.Denoc
+        kinetree_books.denoc.Denoc
         """
-        from ..algorithms import denoc
-
         state = self.evaluator.states.configuration(q)
         rate = np.zeros(self.nv) if v is None else as_array(v, (self.nv,), "v")
         if state.ndim != 1 or rate.ndim != 1:
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
         parts = None if modules is None else self.modules(modules)
-        return denoc.build(self.model, state, rate, parts)
+        return module_above("kinetree_books.denoc").build(self.model, state, rate, parts)
 
     def module_quantities(
         self, q: ArrayLike, v: ArrayLike, *, a: ArrayLike | None = None, tau: ArrayLike | None = None, modules:
@@ -576,8 +576,7 @@ class Dynamics(Kinematics):
             raise OptionError("give either accelerations a=... (inverse dynamics) or forces tau=... (forward dynamics)")
         if self.model.has_followers:
             raise UnsupportedError("modules of a robot with followers: load it with mimic='independent'")
-        from ..algorithms import module_steps
-
+        module_steps = module_above("kinetree_books.module_steps")
         rate = as_array(v, (self.nv,), "v")
         given = as_array(a, (self.nv,), "a") if tau is None else as_array(tau, (self.nv,), "tau")
         state = self.evaluator.states.configuration(q)
@@ -604,9 +603,8 @@ class Dynamics(Kinematics):
         --------
         ``print(kt.gallery.load("gripper").execution_order("forward_dynamics"))``
         """
-        from ..algorithms import module_steps
-
-        return module_steps.execution_order(self.model, self.modules(modules), dynamics)
+        steps = module_above("kinetree_books.module_steps")
+        return steps.execution_order(self.model, self.modules(modules), dynamics)
 
     def _only_with_loops(self, **options: Any) -> None:
         """Refuse options that apply only to robots with closed loops."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import SingularError
-from kinetree.robot.platform.parallel_dynamics import ParallelDynamics
 from kinetree.robot.platform.platform import Platform
 from kinetree.robot.robot import Robot
 from kinetree.simulation.events import Event
@@ -18,6 +17,7 @@ from kinetree.studies.fact_files import Values, stated
 from kinetree.studies.named_systems import load, start
 from kinetree.studies.plots import Curve, Curves, PlotPanel
 from kinetree.studies.study import Outcome, Study
+from kinetree_books.parallel_dynamics import ParallelDynamics
 
 from ...analyses.free_fall import balance, fall_figures
 from ...analyses.inverse_dynamics import inverse

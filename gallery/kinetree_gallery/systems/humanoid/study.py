@@ -8,8 +8,7 @@ import numpy as np
 
 from kinetree.algorithms.table import find
 from kinetree.evaluation.algorithm_options import complete_options
-from kinetree.export.operation_counts import Count, cost, count_function, joint_variables
-from kinetree.export.published_counts import FLOATING_FORWARD, FLOATING_INVERSE, MA
+from kinetree.export.operation_counts import Count, cost, count_function
 from kinetree.robot.robot import Robot
 from kinetree.simulation.simulator import simulate
 from kinetree.spatial.arrays import flatten
@@ -18,6 +17,8 @@ from kinetree.studies.facts import Fact
 from kinetree.studies.named_systems import load, motion, start
 from kinetree.studies.plots import Bars
 from kinetree.studies.study import Outcome, Study
+from kinetree_books.cost_formulas import joint_variables
+from kinetree_books.published_counts import FLOATING_FORWARD, FLOATING_INVERSE, MA
 
 from ...analyses.free_fall import fall_figures
 from ...analyses.inverse_dynamics import inverse

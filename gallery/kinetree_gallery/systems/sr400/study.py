@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.export import published_counts
 from kinetree.export.operation_counts import cost
 from kinetree.model.mass import MassProperties
 from kinetree.model.pose import Pose
@@ -19,6 +18,7 @@ from kinetree.studies.facts import Fact
 from kinetree.studies.named_systems import load
 from kinetree.studies.plots import Bars, Curve, Curves, PlotPanel
 from kinetree.studies.study import Outcome, Study
+from kinetree_books import published_counts
 
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse

@@ -8,19 +8,23 @@ singularities of these maps.  It works for any mechanism; the DeNOC matrices are
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import OptionError, SingularError, StateError
 from ...evaluation.wrenches import Wrenches
+from ...io.packages_above import module_above
 from ...loops import rank
 from ...spatial.arrays import Array, as_array
-from .parallel_denoc import ParallelDeNOC
-from .parallel_dynamics import ParallelDynamics
 from .positions import PlatformPositions
 from .requirements import ActuatorRequirements, FrameMotion, PlatformPath
 from .singularities import Counts, Maps, Singularity, analyze, classify, common, margins
+
+if TYPE_CHECKING:
+    from kinetree_books.parallel_denoc import ParallelDeNOC
+    from kinetree_books.parallel_dynamics import ParallelDynamics
 
 SINGULAR = 1e-7
 """Singular values below this (dimensionless) make a configuration singular."""
@@ -349,7 +353,8 @@ class Platform(PlatformPositions):
             raise OptionError("the DeNOC matrices are made for one configuration: give q of shape (nq,)")
         driven = np.zeros(self.mechanism.nv, dtype=bool)
         driven[self._dofs] = True
-        return ParallelDeNOC(self.mechanism.model, state.tolist(), self.frame, driven)
+        made = module_above("kinetree_books.parallel_denoc").ParallelDeNOC
+        return made(self.mechanism.model, state.tolist(), self.frame, driven)
 
     def dynamics(self, q: ArrayLike, rates: ArrayLike) -> ParallelDynamics:
         """Return the equations of motion from the three DeNOC matrices, at one state (Saha section 3.4).
@@ -370,4 +375,4 @@ class Platform(PlatformPositions):
         if given.ndim != 1:
             raise OptionError("the equations are made for one state: give rates of shape (n,)")
         v = self.velocities(state, given[[here.dofs.index(k) for k in self._dofs]])
-        return ParallelDynamics(here, v.tolist(), given)
+        return module_above("kinetree_books.parallel_dynamics").ParallelDynamics(here, v.tolist(), given)

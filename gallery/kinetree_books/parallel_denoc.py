@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms import kinematics, loop_constraints
-from ...algorithms.denoc import twist_shift
-from ...errors import ExplainsArguments, SingularError, UnsupportedError
-from ...model.tree import BASE, Model
-from ...spatial.arrays import Array, pack
+from kinetree.algorithms import kinematics, loop_constraints
+from kinetree.errors import ExplainsArguments, SingularError, UnsupportedError
+from kinetree.model.tree import BASE, Model
+from kinetree.spatial.arrays import Array, pack
+
+from .denoc import twist_shift
 
 DEPENDENT = 1e-10
 """Passive joints of a leg count as dependent if a projected axis is shorter than this fraction of it."""

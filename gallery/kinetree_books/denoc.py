@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, SingularError, UnsupportedError, nearest, refuse_unknown
-from ..model.denoc_modules import Modules
-from ..model.tree import BASE, Model
-from ..spatial.arrays import Array, as_array, cross_matrix, pack, split
-from . import kinematics, springs
+from kinetree.algorithms import kinematics, springs
+from kinetree.algorithms.passes import positions, rates
+from kinetree.errors import ShapeError, SingularError, UnsupportedError, nearest, refuse_unknown
+from kinetree.model.denoc_modules import Modules
+from kinetree.model.tree import BASE, Model
+from kinetree.spatial.arrays import Array, as_array, cross_matrix, pack, split
+
 from .denoc_blocks import Axis, BlockMatrix
-from .passes import positions, rates
 
 IN_THE_BOOK = {
     "nl": "N_l", "nd": "N_d", "i": "gim", "gim": "gim", "c": "convective_inertia", "mci": "convective_inertia",

@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms import kinematics, loop_constraints
-from ...algorithms.denoc import twist_shift
-from ...model.tree import BASE
-from ...spatial.arrays import Array, cross_matrix, flatten, pack
-from ...spatial.dual import Dual
+from kinetree.algorithms import kinematics, loop_constraints
+from kinetree.model.tree import BASE
+from kinetree.spatial.arrays import Array, cross_matrix, flatten, pack
+from kinetree.spatial.dual import Dual
+
+from .denoc import twist_shift
 from .parallel_denoc import Edge, LegElimination, ParallelDeNOC, freedom_of, turned
 
 

@@ -1,7 +1,7 @@
 """The recursions over modules for readers: intermediate results, and the order of the steps (Shah tables 6.3, 6.4).
 
-The numbers are those of :mod:`.module_recursion` for one state, as arrays. The order of execution is text in the style
-of the book's example of a gripper, but for any robot.
+The numbers are those of :mod:`kinetree.algorithms.module_recursion` for one state, as arrays. The order of execution
+is text in the style of the book's example of a gripper, but for any robot.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import refuse_unknown
-from ..model.denoc_modules import Modules, equal_groups
-from ..model.tree import BASE, Model
-from ..spatial.arrays import Array, pack, split
-from . import springs
-from .module_recursion import (
+from kinetree.algorithms import springs
+from kinetree.algorithms.module_recursion import (
     ForwardStep,
     InverseStep,
     accelerations,
@@ -26,7 +22,11 @@ from .module_recursion import (
     inverse_steps,
     move_modules,
 )
-from .newton_euler import Wrenches
+from kinetree.algorithms.newton_euler import Wrenches
+from kinetree.errors import refuse_unknown
+from kinetree.model.denoc_modules import Modules, equal_groups
+from kinetree.model.tree import BASE, Model
+from kinetree.spatial.arrays import Array, pack, split
 
 DYNAMICS = ("inverse_dynamics", "forward_dynamics")
 

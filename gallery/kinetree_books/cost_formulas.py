@@ -1,4 +1,4 @@
-"""The cost of algorithms on general chains, as formulas in the number of joint variables.
+"""The cost of algorithms on general chains, as formulas in the number of joint variables, beside published ones.
 
 With the counts of :mod:`kinetree.export.operation_counts` this is ``kinetree.costs``.
 """
@@ -9,27 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import explain_public, refuse_unknown
-from ..export.operation_counts import (
-    Compared,
-    Costed,
-    Count,
-    Variables,
-    all_costs,
-    cost,
-    count_function,
-    joint_variables,
-    published,
-)
-from ..export.published_counts import MA, Formula
-from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
-from ..model.mass import MassProperties
-from ..model.pose import Pose
-from ..spatial.numbers import whole_number
-from .builder import Builder
-from .robot import Robot
+from kinetree.errors import explain_public, refuse_unknown
+from kinetree.export.model_of import Modeled, model_of
+from kinetree.export.operation_counts import Costed, Count, all_costs, cost, count_function
+from kinetree.model.joints import EulerSpherical, JointKind, Revolute, Universal
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
+from kinetree.model.tree import Model
+from kinetree.robot.builder import Builder
+from kinetree.robot.robot import Robot
+from kinetree.spatial.numbers import whole_number
+
+from .published_counts import MA, Formula, Published, rows
 
 __all__ = [
     "ABSOLUTE", "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits",
@@ -189,6 +182,53 @@ def all_fits() -> list[Fitted]:
     """Return every formula: each algorithm on each kind of chain; the last two kinds also as chains of hinges."""
     forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
+
+
+# ------------------------------------------------------------------ compared with published counts
+
+
+class Variables(NamedTuple):
+    """Joint variables in joints of 1, 2 and 3 degrees of freedom, without a floating base."""
+
+    n1: int = 0
+    n2: int = 0
+    n3: int = 0
+
+    @property
+    def n(self) -> int:
+        """Number of all joint variables."""
+        return sum(self)
+
+
+def joint_variables(robot: Modeled | Model) -> Variables:
+    """Return the numbers of joint variables, on which the published formulas depend.
+
+    A joint with more than three degrees of freedom counts as several joints of three or fewer.
+    """
+    model, numbers = model_of(robot), [0, 0, 0]
+    skipped = model.roots[0] if model.is_floating else None
+    for i, joint in enumerate(model.joints):
+        if i == skipped:
+            continue
+        freedoms = joint.nv
+        while freedoms > 0:
+            part = min(freedoms, 3)
+            numbers[part - 1] += part
+            freedoms -= part
+    return Variables(*numbers)
+
+
+class Compared(NamedTuple):
+    """A published row evaluated for a robot."""
+
+    row: Published
+    value: MA
+
+
+def published(robot: Modeled | Model) -> list[Compared]:
+    """Return all published formulas for this kind of base, evaluated for this robot's numbers of joint variables."""
+    variables = joint_variables(robot)
+    return [Compared(row, row(*variables)) for row in rows(model_of(robot).is_floating)]
 
 
 __dir__ = explain_public(__name__)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ..errors import explain_public
+from kinetree.errors import explain_public
 
 __all__ = ["MA", "Formula", "Published", "RecursionStep", "StepTable", "Storage", "rows", "total"]
 

@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import ExplainsArguments
-from ...spatial.arrays import Array, as_array
+from kinetree.errors import ExplainsArguments
+from kinetree.spatial.arrays import Array, as_array
+
 from .factor_rates import FactorRates
 from .parallel_denoc import ParallelDeNOC
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, refuse_unknown
-from ..spatial.arrays import Array
+from kinetree.errors import ShapeError, refuse_unknown
+from kinetree.spatial.arrays import Array
 
 WIDEST = 12
 """Matrices with more columns than this are printed as a pattern of blocks."""
