@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kinetree.robot.cost_formulas import ABSOLUTE, cost, fit, general_chain
 
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
+from kinetree_books.cost_formulas import ABSOLUTE, cost, fit, general_chain
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinetree.algorithms.denoc import Denoc, wrench_shift
 
 import kinetree as kt
 from helpers.compare import OFFSETS, STEP, WEIGHTS, assert_close
 from helpers.robots import arm, gripper, random_mass, random_state, random_tree
-from kinetree.algorithms import articulated_body, denoc_blocks
+from kinetree.algorithms import articulated_body
 from kinetree.model import euler_angle_joints
 from kinetree.robot import from_dh
 from kinetree.spatial.arrays import cross_matrix, pack, split
+from kinetree_books import denoc_blocks
+from kinetree_books.denoc import Denoc, wrench_shift
 from kinetree_books.denoc_blocks import Axis, BlockMatrix
 
 GRIPPER_MODULES = [["1"], ["2", "3"], ["4"]]
