@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
 from kinetree import control as laws
-from kinetree.control.driven_joints import driven_joints, idle_joints
+from kinetree.control.driven_joints import idle_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError
@@ -139,7 +139,7 @@ def test_floating_base_laws_are_the_sources_equations():
     robot = builder.build()
     goal = trajectories.Sine(np.zeros(1), 1.0, 1.0)
     q, v, _ = random_state(robot, np.random.default_rng(2))
-    assert [j.name for j in driven_joints(robot.model)] == ["leg_joint"]
+    assert [j.name for j in robot.model.driven_joints] == ["leg_joint"]
     qd, vd, ad = goal(0.3)
     alpha = ad + 49.0 * (qd - q[7:]) + 14.0 * (vd - v[6:])
     mass = robot.mass_matrix(q)

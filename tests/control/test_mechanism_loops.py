@@ -12,7 +12,6 @@ from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree import control as laws
 from kinetree.control import mechanism_loops
-from kinetree.control.driven_joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
@@ -44,7 +43,7 @@ def assembled(robot, guess):
 
 def places(robot, names=None):
     """Where the positions and the velocities of joints with one freedom each are in q and v."""
-    joints = driven_joints(robot.model) if names is None else [robot.model.joint(n) for n in names]
+    joints = robot.model.driven_joints if names is None else [robot.model.joint(n) for n in names]
     return [j.q_slice.start for j in joints], [j.v_slice.start for j in joints]
 
 
@@ -74,7 +73,7 @@ def test_computed_torque_is_inverse_dynamics_of_the_completed_acceleration(name)
     robot, start = SYSTEMS[name]()
     rng = np.random.default_rng(3)
     where_q, where_v = places(robot)
-    names = [j.name for j in driven_joints(robot.model)]
+    names = [j.name for j in robot.model.driven_joints]
     q = moved(robot, start, names, 0.05 * rng.standard_normal(len(names)))
     v = robot.velocities(q, rng.standard_normal(len(names)))
     goal = swing(start, where_q)
@@ -91,7 +90,7 @@ def test_computed_torque_is_inverse_dynamics_of_the_completed_acceleration(name)
 def test_feedforward_is_inverse_dynamics_along_the_closed_motion(name):
     robot, start = SYSTEMS[name]()
     where_q, where_v = places(robot)
-    names = [j.name for j in driven_joints(robot.model)]
+    names = [j.name for j in robot.model.driven_joints]
     goal = swing(start, where_q)
     q = moved(robot, start, names, np.full(len(names), -0.1))
     v = robot.velocities(q, np.full(len(names), 0.3))
@@ -108,7 +107,7 @@ def test_feedforward_is_inverse_dynamics_along_the_closed_motion(name):
 def test_gravity_compensation_is_the_slope_of_the_potential_energy(name):
     """Along the closed motions V changes by the motors' forces, whatever the passive joints do."""
     robot, start = SYSTEMS[name]()
-    names = [j.name for j in driven_joints(robot.model)]
+    names = [j.name for j in robot.model.driven_joints]
     tau = laws.GravityCompensation()(robot, 0.0, start, np.zeros(robot.nv))
     h = 1e-4
     for k, place in enumerate(places(robot)[1]):
@@ -125,7 +124,7 @@ def test_gravity_compensation_is_the_slope_of_the_potential_energy(name):
 def test_laws_are_the_same_as_machine_code_in_a_batch_and_one_by_one(name):
     robot, start = SYSTEMS[name]()
     tree, rng = robot.model, np.random.default_rng(0)
-    names = [j.name for j in driven_joints(tree)]
+    names = [j.name for j in tree.driven_joints]
     q = np.stack([moved(robot, start, names, 0.05 * rng.standard_normal(len(names))) for _ in range(5)])
     v = robot.velocities(q, rng.standard_normal((5, len(names))))
     goal = swing(start, places(robot)[0])
@@ -165,7 +164,7 @@ def test_errors_die_out_as_prescribed(name, how):
     robot, start = SYSTEMS[name]()
     robot = robot.with_backend("compiled")
     where_q, where_v = places(robot)
-    names = [j.name for j in driven_joints(robot.model)]
+    names = [j.name for j in robot.model.driven_joints]
     goal = swing(start, where_q)
     e = np.linspace(0.04, -0.06, len(names))
     q = moved(robot, start, names, -e)
@@ -215,7 +214,7 @@ def test_feedforward_follows_open_loop_from_the_exact_start_and_its_servo_takes_
     v = robot.velocities(start, goal(0.0)[1])
     replayed = kt.simulate(robot, start, v, time=0.3, controller=laws.Feedforward(goal, 0.0, 0.0), **QUICK)
     np.testing.assert_allclose(replayed.q[:, where_q], goal(replayed.time)[0], atol=1e-8)
-    names = [j.name for j in driven_joints(robot.model)]
+    names = [j.name for j in robot.model.driven_joints]
     beside = moved(robot, start, names, [0.05, -0.05, 0.05])
     record = kt.simulate(
         robot, beside, time=2.0, controller=laws.Feedforward(goal, 1500.0, 150.0), **QUICK | {"rtol": 1e-7}

@@ -429,10 +429,9 @@ def test_free_joints_have_a_motor_only_where_that_is_said(kind, tmp_path):
 
 def test_all_agree_on_the_motors_of_a_free_base():
     """What describe, controllers and mechanisms take for driven is the same, said or not."""
-    from kinetree.control.driven_joints import driven_joints
 
     for robot, names in ((hopper(), ["leg_joint"]), (hopper(actuated=True), ["trunk_joint", "leg_joint"])):
-        assert [j.name for j in driven_joints(robot.model)] == names
+        assert [j.name for j in robot.model.driven_joints] == names
         assert [j.name for j in robot.model.joints if j.actuated] == names
         assert robot.is_floating
 

@@ -82,7 +82,7 @@ def _beside_tendons(
 
 
 def _freedoms(joint: Joint) -> range:
-    return range(joint.v_slice.start, joint.v_slice.stop)
+    return joint.freedoms
 
 
 def by_partition(
@@ -92,7 +92,7 @@ def by_partition(
     """Solve by splitting the mass matrix (Featherstone eq. 7.32-7.34); also for joints that mimic others."""
     fixed = [False] * tree.nv
     for joint, is_known in zip(tree.joints, known, strict=True):
-        for k in range(joint.v_slice.start, joint.v_slice.stop):
+        for k in joint.freedoms:
             fixed[k] = is_known
     unknown = [k for k in range(tree.nv) if not fixed[k]]
     a = [x if f else 0.0 for x, f in zip(given, fixed, strict=True)]

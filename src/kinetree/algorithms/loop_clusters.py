@@ -60,13 +60,13 @@ class ClusterJoint(NamedTuple):
 
 def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
     """Return the groups of bodies of a mechanism, with independent freedoms or not, carriers first."""
-    body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
+    body_of = {j: i for i, link in enumerate(tree.links) for j in link.freedoms}
     together = _hanging_together(
         tree, [{body_of[j] for j in columns} for _, columns in loop_constraints.connected(tree)]
     )
     inside, independent, found = {i for bodies in together for i in bodies}, set(free), []
     for bodies in sorted([*together, *([i] for i in range(len(tree.links)) if i not in inside)]):
-        freedoms = [j for i in bodies for j in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)]
+        freedoms = [j for i in bodies for j in tree.links[i].freedoms]
         first, others = ([j for j in freedoms if (j in independent) is kind] for kind in (True, False))
         found.append(ClusterJoint(tuple(bodies), tree.parents[bodies[0]], tuple(first), tuple(others)))
     return found
@@ -167,7 +167,7 @@ def _together(
     for i in group.bodies:
         link, m = tree.links[i], moving[i]
         along[i] = [None if x is None else m.transform.motion_to_child(x) for x in along[link.parent]]
-        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+        for s, j in zip(m.subspace, link.freedoms, strict=True):
             for n, share in enumerate([*basis[j], particular[j]]):
                 if present(share):
                     along[i][n] = add(along[i][n], s if isinstance(share, float) and share == 1.0 else s * share)
@@ -178,7 +178,7 @@ def _together(
         link, m = tree.links[i], moving[i]
         own = [None if x is None else inertia[i] @ x for x in along[i]]
         felt[i] = [add(a, b) for a, b in zip(felt[i], own, strict=True)]
-        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+        for s, j in zip(m.subspace, link.freedoms, strict=True):
             armature = link.armature[j - link.v_slice.start]
             for n, share in enumerate(basis[j]):
                 for o in range(n, count) if present(share) else ():
@@ -227,7 +227,7 @@ def mass_matrix(
             force, body = one.handed[n], group.carrier
             while body != BASE and force is not None:
                 link, m = tree.links[body], moving[body]
-                for s, k in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+                for s, k in zip(m.subspace, link.freedoms, strict=True):
                     for i, share in zip(group_of[body].independent, bases[k], strict=True):
                         if present(share):
                             entry = max(i, j), min(i, j)
@@ -259,7 +259,7 @@ def accelerations(
         for i in group.bodies:
             link, m = tree.links[i], moving[i]
             motion = m.transform.motion_to_child(mu[link.parent])
-            for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+            for s, j in zip(m.subspace, link.freedoms, strict=True):
                 acceleration[j] = constrained_dynamics.inner(gone.basis[j], y)
                 if present(gone.particular[j]):
                     acceleration[j] = acceleration[j] + gone.particular[j]
@@ -278,7 +278,7 @@ def _give_way(
     for i in reversed(group.bodies):
         link, m = tree.links[i], moving[i]
         required = add(force[i], one.felt[i][count])
-        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+        for s, j in zip(m.subspace, link.freedoms, strict=True):
             armature = link.armature[j - link.v_slice.start]
             left = tau[j] - s.dot(required)
             if present(armature) and present(one.particular[j]):

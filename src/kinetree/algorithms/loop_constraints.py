@@ -141,7 +141,7 @@ def levers(tree: Model, q: Scalars) -> list[list[tuple[Motion, Motion] | None]]:
 
 def _freedoms(tree: Model, body: int) -> range:
     link = tree.links[body]
-    return range(link.v_slice.start, link.v_slice.stop)
+    return link.freedoms
 
 
 def constraint_entries(tree: Model, q: Scalars) -> list[Scalar]:

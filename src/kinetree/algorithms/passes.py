@@ -134,7 +134,7 @@ def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
     for link in tree.links:
         if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:
             continue
-        unit = [1.0 if k == freedom else 0.0 for k in range(link.v_slice.start, link.v_slice.stop)]
+        unit = [1.0 if k == freedom else 0.0 for k in link.freedoms]
         own = q[link.q_slice]
         for n, (x, rate) in enumerate(zip(own, link.kind.rate(own, unit), strict=True)):
             moved[link.q_slice.start + n] = Dual(x, rate)

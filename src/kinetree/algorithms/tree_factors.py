@@ -56,7 +56,7 @@ def entries_of(tree: Model) -> list[int]:
     carrying, found = [0] * len(tree.links), [0] * tree.nv
     for link in tree.links:
         here = 0 if link.parent == BASE else carrying[link.parent]
-        for k in range(link.v_slice.start, link.v_slice.stop):
+        for k in link.freedoms:
             found[k] = here
             here |= 1 << k
         carrying[link.index] = here

@@ -248,7 +248,7 @@ class Unrolled(TreeWalk):
         """Return results of the joints, laid out like ``v``."""
         total: list[Any] = [None] * self.tree.nv
         for link, values in zip(self.tree.links, per_body, strict=True):
-            for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
+            for k, value in zip(link.freedoms, values, strict=True):
                 total[k] = add(total[k], value * link.ratio if link.follows else value)
         return total if empty is None else [empty if x is None else x for x in total]
 

@@ -204,15 +204,13 @@ def _followed(
 
 def gain_of(robot: Robot, text: str | None, option: str, others: float | None = None) -> Any:
     """Read one number, one per motor, or those of some joints by name and a number for the others."""
-    from ..control.driven_joints import driven_joints
-
     values = read_values(text, option)
     if isinstance(values, str):
         more = ", or 'robot'" if option == "--limit" else ""
         raise OptionError(f"{option}: one number, or one per motor, such as '100,50' or 'elbow=50'{more}; not {text!r}")
     if values is None or (len(values) == 1 and isinstance(values, list)):
         return None if values is None else values[0]
-    driven = driven_joints(robot.model)
+    driven = robot.model.driven_joints
     motors = [joint.name for joint in driven for _ in range(joint.nv)]
     if isinstance(values, dict):
         return _by_name(values, {joint.name: joint.nv for joint in driven}, option, others)

@@ -98,7 +98,7 @@ def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
             tau[k] = tau[k] + s * driven.force
     for joint in tree.joints:
         if joint.mimic is None:
-            for k, limit in zip(range(joint.v_slice.start, joint.v_slice.stop), joint.effort_limit, strict=False):
+            for k, limit in zip(joint.freedoms, joint.effort_limit, strict=False):
                 if not (isinstance(tau[k], float) and tau[k] == 0.0):
                     tau[k] = clamped(tau[k], (-limit, limit))
     return tau

@@ -24,7 +24,7 @@ from ..motion.trajectory_interface import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.numbers import as_numbers, is_unknown, shown
-from .driven_joints import Scalars, driven_joints
+from .driven_joints import Scalars
 from .mechanism_loops import known_loops, refuse_open
 
 Outcome = tuple[list[Scalar], list[Scalar]]
@@ -198,7 +198,7 @@ class Controller(ActingElement):
 
     def joints(self, tree: Model) -> list[Joint]:
         """Return the joints whose motion the controller's trajectory gives, in its order."""
-        return driven_joints(tree)
+        return tree.driven_joints
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """Return the same controller with other gains, of any scalar."""

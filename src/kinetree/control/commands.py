@@ -15,7 +15,7 @@ from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
 from .actuators import Actuators, check_has_actuators, joint_forces, joint_impedance, resting_signals
 from .base import Controller, Gain, Outcome, gains, holds_scalars
-from .driven_joints import Scalars, driven_joints, gathered, spread
+from .driven_joints import Scalars, gathered, spread
 from .saturation import limited
 
 SIGNAL = "signal"
@@ -95,7 +95,7 @@ class Commanded(Controller):
 
     def motors(self, tree: Model) -> list[Joint]:
         """Return the joints with a motor; those with quaternions take only forces and speeds."""
-        joints = driven_joints(tree)
+        joints = tree.driven_joints
         if not joints and self.mode != "torque":  # no motors, no forces
             raise OptionError(f"no joint of {tree.name!r} has a motor to command")
         for joint in joints:

@@ -10,7 +10,7 @@ from ..errors import OptionError
 from ..model.tree import Model
 from ..spatial import Scalar
 from .base import Controller, Outcome
-from .driven_joints import Scalars, driven_joints, gathered, spread
+from .driven_joints import Scalars, gathered, spread
 from .mechanism_loops import left_to_motors, loops_of
 
 
@@ -28,7 +28,7 @@ class GravityCompensation(Controller):
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         if tree.is_constrained:
             return left_to_motors(tree, self.loops or loops_of(tree), q, weight, "GravityCompensation"), []
-        driven = driven_joints(tree)
+        driven = tree.driven_joints
         return spread(tree, driven, gathered(driven, weight)), []
 
 
@@ -60,5 +60,5 @@ class FrictionCompensation(Controller):
         against = [-f for f in friction_force(tree, v, self.friction_speed, q)]
         if tree.is_constrained:
             return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
-        driven = driven_joints(tree)
+        driven = tree.driven_joints
         return spread(tree, driven, gathered(driven, against)), []

@@ -21,17 +21,9 @@ from ..spatial.numbers import shown
 Scalars = Sequence[Scalar]
 
 
-def driven_joints(tree: Model) -> list[Joint]:
-    """Return the joints with a motor.
-
-    They are actuated and do not follow another joint; a floating base has a motor only if that was specified.
-    """
-    return [j for j in tree.joints if j.actuated and not j.mimic]
-
-
 def idle_joints(tree: Model) -> list[Joint]:
     """Return the joints without a motor that have coordinates of their own."""
-    driven = {j.name for j in driven_joints(tree)}
+    driven = {j.name for j in tree.driven_joints}
     return [j for j in tree.joints if j.name not in driven and not j.mimic]
 
 
@@ -40,7 +32,7 @@ def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar
     result: list[Scalar] = [0.0] * tree.nv
     rest = iter(values)
     for joint in joints:
-        for k in range(joint.v_slice.start, joint.v_slice.stop):
+        for k in joint.freedoms:
             result[k] = next(rest)
     return result
 
@@ -82,7 +74,7 @@ def tracking_error(
     tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
 ) -> TrackingError:
     """Return the desired motion minus the actual one, joint by joint; for orientations, the shortest rotation."""
-    followed = driven_joints(tree) if joints is None else joints
+    followed = tree.driven_joints if joints is None else joints
     desired = desired_motion(tree, trajectory, t, followed)
     position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
                 for x in j.kind.difference(q[j.q_slice], goal)]  # fmt: skip
@@ -100,7 +92,7 @@ class Desired(NamedTuple):
 
 def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Sequence[Joint] | None = None) -> Desired:
     """Return a trajectory of some joints (by default the driven ones), or of all joints, at a time."""
-    followed = driven_joints(tree) if joints is None else joints
+    followed = tree.driven_joints if joints is None else joints
     if not hasattr(trajectory, "at"):
         raise OptionError(
             f"the desired motion must be one of kinetree.trajectories, not {trajectory!r}; "
@@ -137,7 +129,7 @@ def refuse_other_joints(model: Robot, tree: Model) -> None:
     """Refuse a model whose coordinates or motors are not those of the robot that is driven."""
     for what, theirs, own in (
         ("joints", _joints(model.model), _joints(tree)),
-        ("motors", [j.name for j in driven_joints(model.model)], [j.name for j in driven_joints(tree)]),
+        ("motors", [j.name for j in model.model.driven_joints], [j.name for j in tree.driven_joints]),
     ):
         if theirs != own:
             only = [name for name in own if name not in theirs] or [name for name in theirs if name not in own] or own
@@ -157,7 +149,7 @@ def _joints(tree: Model) -> list[str]:
 def motorless(tree: Model) -> dict[int, str]:
     """Return the indices in v, with joint names, of the degrees of freedom without a motor."""
     pulled = driven_by_tendons(tree)
-    idle = {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
+    idle = {k: j.name for j in idle_joints(tree) for k in j.freedoms}
     return {k: name for k, name in idle.items() if k not in pulled}
 
 
@@ -169,7 +161,7 @@ def driven_by_tendons(tree: Model) -> set[int]:
         if tendon.name in used:
             found |= {tree.links[tree.joint_index[name]].v_slice.start for name in tendon.joints}
             carriers = {i for p in tendon.points for i in tree.support(p.body)}
-            found |= {k for i in carriers for k in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)}
+            found |= {k for i in carriers for k in tree.links[i].freedoms}
     return found
 
 

@@ -17,16 +17,7 @@ from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, sqrt
 from .base import Controller, Gain, Outcome, servo
 from .computed_torque import check_senses, sensed
-from .driven_joints import (
-    Scalars,
-    desired_motion,
-    driven_joints,
-    forces_for,
-    gathered,
-    idle_joints,
-    spread,
-    tracking_error,
-)
+from .driven_joints import Scalars, desired_motion, forces_for, gathered, idle_joints, spread, tracking_error
 from .mechanism_loops import completed, followed_joints, left_to_motors, loops_of
 
 
@@ -102,7 +93,7 @@ class Feedforward(Controller):
         """Return the joint forces, and the rate of the desired motion's base."""
         if tree.is_constrained:
             return self._along_loops(tree, t, q, v), []
-        driven, idle = driven_joints(tree), idle_joints(tree)
+        driven, idle = tree.driven_joints, idle_joints(tree)
         error = tracking_error(tree, self.trajectory, t, q, v, self.joints(tree))
         planned_q, planned_v = self.planned(tree, t, z)
         loads = sensed(tree, self.senses, t, planned_q, planned_v)
@@ -130,7 +121,7 @@ class Feedforward(Controller):
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """Return the whole desired state: driven joints by the trajectory, the others by ``z``."""
-        driven, idle = driven_joints(tree), idle_joints(tree)
+        driven, idle = tree.driven_joints, idle_joints(tree)
         desired = desired_motion(tree, self.trajectory, t)
         positions = {j.name: x for j, x in zip(driven, desired.per_joint, strict=True)}
         first = 0

@@ -33,7 +33,7 @@ from ..model.tree import Joint, Model
 from ..robot.make import make
 from ..robot.robot import Robot
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
-from .driven_joints import Desired, Scalars, driven_joints, gathered, spread
+from .driven_joints import Desired, Scalars, gathered, spread
 
 Matrix = list[list[Scalar]]
 
@@ -77,7 +77,7 @@ def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates
 
     They are those named, or those with motors; an error is raised if that is impossible.
     """
-    driven = driven_joints(tree)
+    driven = tree.driven_joints
     if not tree.is_constrained:
         if names is not None:
             raise OptionError(f"robot {tree.name!r} has no closed loops: leave coordinates out, motors follow the goal")
@@ -106,7 +106,7 @@ def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates
 
 
 def _size_of(tree: Model, loops: Coordinates) -> str:
-    motors = sum(j.nv for j in driven_joints(tree))
+    motors = sum(j.nv for j in tree.driven_joints)
     freedoms = counted(loops.freedoms, "freedom", "freedoms")
     return f"robot {tree.name!r} with closed loops has {freedoms} and {counted(motors, 'motor', 'motors')}"
 
@@ -167,7 +167,7 @@ def _surest(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[in
 
 
 def _freedoms(joints: Sequence[Joint]) -> list[int]:
-    return [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]
+    return [k for j in joints for k in j.freedoms]
 
 
 def _freedoms_but(tree: Model, some: Sequence[int]) -> list[int]:
@@ -196,7 +196,7 @@ def forces_for(
 
 def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
     """Return motor forces equivalent to forces ``tau`` on all joints; a floating base is held by others."""
-    driven, k = driven_joints(tree), _matrix(tree, loops, q)
+    driven, k = tree.driven_joints, _matrix(tree, loops, q)
     floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
     held = [*driven, *floating]
     count = len(_freedoms(held))
@@ -221,7 +221,7 @@ def _shared(tree: Model, loops: Coordinates, k: Matrix, tau: Scalars) -> list[Sc
 
     v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
     """
-    driven = driven_joints(tree)
+    driven = tree.driven_joints
     chosen = _surest(tree, loops, _freedoms(driven))
     worst: Scalar = 1.0
     motions: Matrix = []

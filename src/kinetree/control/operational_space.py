@@ -17,7 +17,7 @@ from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
 from ..spatial.arrays import as_array, split
 from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, servo
-from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
+from .driven_joints import Scalars, gathered, idle_joints, spread
 from .mechanism_loops import Yielding, left_to_motors, loops_of, trusted
 
 
@@ -143,7 +143,7 @@ class OperationalSpace(Controller):
         compliance = [[dot(row, column) for column in columns] for row in rows]
         left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
         forces = left_to_motors(tree, loops, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
-        driven = driven_joints(tree)
+        driven = tree.driven_joints
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 
     def _error(self, tree: Model, t: Scalar, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:

@@ -25,7 +25,7 @@ from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, where
 from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, gains, servo
-from .driven_joints import Scalars, driven_joints, spread, tracking_error
+from .driven_joints import Scalars, spread, tracking_error
 from .saturation import limited
 
 
@@ -49,11 +49,11 @@ class PD(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         error = tracking_error(tree, self.trajectory, t, q, v)
-        return spread(tree, driven_joints(tree), servo(error.position, error.velocity, self.kp, self.kd)), []
+        return spread(tree, tree.driven_joints, servo(error.position, error.velocity, self.kp, self.kd)), []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return stiffness and damping of each freedom."""
-        joints = driven_joints(tree)
+        joints = tree.driven_joints
         count = sum(j.nv for j in joints)
         return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd")), []
 
@@ -87,7 +87,7 @@ class PID(Controller):
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return zeros, the initial integrals of the errors."""
-        return np.zeros(sum(j.nv for j in driven_joints(tree)))
+        return np.zeros(sum(j.nv for j in tree.driven_joints))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces, and the errors as the rates of their integrals."""
@@ -100,7 +100,7 @@ class PID(Controller):
             bounds = real_numbers(self.limit, Setting("limit"), len(tau), positive=True, infinite=True)
             rates = [_not_beyond(x, float(b), e) for x, b, e in zip(tau, bounds, rates, strict=True)]
             tau = [limited(x, float(b)) for x, b in zip(tau, bounds, strict=True)]
-        return spread(tree, driven_joints(tree), tau), rates
+        return spread(tree, tree.driven_joints, tau), rates
 
 
 def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError
 from ..robot.robot import Robot
-from .driven_joints import driven_joints
 
 FREQUENCY = 10.0
 """Default frequency of a joint's response, in rad/s: it settles within half a second."""
@@ -62,7 +61,7 @@ def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, rati
 
 def _felt(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Return the inertia at each freedom with a motor while the other motors hold still."""
-    motors = [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+    motors = robot.model.motors
     if not motors:
         raise OptionError(f"no joint of {robot.name!r} has a motor")
     if robot.loops is None:

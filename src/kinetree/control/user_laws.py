@@ -18,7 +18,7 @@ from ..motion.splines import Piecewise
 from ..spatial import Scalar
 from ..spatial.arrays import pack, split
 from .base import Controller, Outcome
-from .driven_joints import Scalars, driven_joints, spread
+from .driven_joints import Scalars, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class TorqueTable(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         tau, _, _ = self.table.at(t)
-        driven = driven_joints(tree)
+        driven = tree.driven_joints
         count = sum(j.nv for j in driven)
         if len(tau) == count:
             return spread(tree, driven, tau), []

@@ -23,7 +23,7 @@ class GivenAtJoints(NamedTuple):
     def freedoms(self, model: Model) -> tuple[int, ...]:
         """Return the entries that are accelerations."""
         joints = [j for j, known in zip(model.joints, self.moved, strict=True) if known]
-        return tuple(k for j in joints for k in range(j.v_slice.start, j.v_slice.stop))
+        return tuple(k for j in joints for k in j.freedoms)
 
 
 def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any] | None) -> GivenAtJoints:

@@ -19,7 +19,6 @@ from . import tuned_constants as tuned
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, following, resting, viscous
 from .identifiable import is_inertial
-from .measured import motors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -105,7 +104,7 @@ class Prepared:
             still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers] | ~self.moving
             counted.append(~self._held_back(still, None if r is None else np.abs(r[d.centers])))
             if r is not None:
-                sources.append(r[d.centers][:, :, motors(self.robot)])
+                sources.append(r[d.centers][:, :, self.robot.model.motors])
         return MeasuredEquations(
             np.concatenate(parts), forces, np.concatenate(counted), self.inertial, self.rows,
             np.concatenate(times), np.concatenate(sources) if sources else None,
@@ -123,7 +122,7 @@ class Prepared:
         share: (n, r, nv). Share of each joint's force in a row; None if every joint has its own row.
         """
         rubbing = np.zeros(self.robot.nv, dtype=bool)
-        rubbing[motors(self.robot)] = True
+        rubbing[self.robot.model.motors] = True
         for joint in self.robot.model.joints:
             if not joint.mimic:
                 rubbing[joint.v_slice] |= np.array(joint.friction or (0.0,) * joint.nv) > 0.0

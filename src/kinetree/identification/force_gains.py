@@ -16,7 +16,6 @@ from ..errors import OptionError
 from ..spatial.arrays import Array
 from . import tuned_constants as tuned
 from .estimators.products import Folds
-from .measured import motors
 from .model_choice import ChosenModel
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
 
     model_with: A function that makes the equations for given gains.
     """
-    if robot.loops is not None or len(motors(robot)) < 2:
+    if robot.loops is not None or len(robot.model.motors) < 2:
         raise OptionError("gains='auto' compares the forces of several joints of a robot without loops: give numbers")
     wrong = disagreeing(model_with(None))
     if not wrong:
@@ -50,7 +49,7 @@ def disagreeing(model: ChosenModel) -> dict[int, float]:
     correction must clearly lower the errors and differ significantly from one.
     """
     prepared = model.columns.prepared
-    driven = motors(prepared.robot)
+    driven = prepared.robot.model.motors
     if any(r is not None for r in prepared.reductions) or len(driven) < 2:
         return {}
     folds, count = _with_loads(model, driven)

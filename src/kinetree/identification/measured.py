@@ -204,18 +204,12 @@ def as_measured(data: Data, robot: Robot) -> list[Measured]:
     return [_fitted(one, robot) for one in found]
 
 
-def motors(robot: Robot) -> list[int]:
-    """List the degrees of freedom that have a motor."""
-    driven = [j for j in robot.model.joints if j.actuated and not j.mimic]
-    return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
-
-
 def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
     """Open a table of all joints, one with the forces of the motors, or one with positions of the independent joints.
 
     Also return whether it has currents instead of forces.
     """
-    driven = [robot.v_names[k] for k in motors(robot)]
+    driven = [robot.v_names[k] for k in robot.model.motors]
     every = list(robot.v_names)
     choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
     if robot.loops is not None and set(robot.independent()) <= set(robot.q_names):
@@ -240,7 +234,7 @@ def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
 
 def _fitted(data: Measured, robot: Robot) -> Measured:
     """Check the widths, and spread the forces of motors over all degrees of freedom."""
-    driven = motors(robot)
+    driven = robot.model.motors
     widths = {"q": {robot.nq: ""}, "tau": {robot.nv: ""}, "v": {robot.nv: ""}, "a": {robot.nv: ""}}
     if len(driven) != robot.nv:
         widths["tau"][len(driven)] = " (those with a motor)"

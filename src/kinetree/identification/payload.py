@@ -20,7 +20,7 @@ from .equations import Prepared
 from .friction_models import MODELS
 from .identifiable import Structure
 from .identified import Identified
-from .measured import Data, motors
+from .measured import Data
 from .procedure import identify
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     parts = [Prepared(robot, motions, band), Prepared(robot, motions_of(robot, loaded, band)[0], band)]
     names = tuple(n for n in parts[0].inertial if not n.endswith(".rotor_inertia"))
     groups = Structure(robot, np.concatenate([m.q for m in motions])).groups(names)
-    driven, table = motors(robot), robot.parameters()
+    driven, table = robot.model.motors, robot.parameters()
     rows, right = [], []
     for part, carried in zip(parts, (0.0, 1.0), strict=True):
         columns = [part.equations.only(groups.independent).y]

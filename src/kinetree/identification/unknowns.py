@@ -15,7 +15,7 @@ from ..spatial.arrays import Array
 from . import tuned_constants as tuned
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
-from .measured import Measured, motors
+from .measured import Measured
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -115,7 +115,7 @@ def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
     if wrong and (gains is None or isinstance(gains, str)):
         raise IdentificationError(
             f"{', '.join(wrong)}: these are currents, and forces are needed: give gains= (--gains), the force of each "
-            f"joint per ampere, such as gains={{{robot.v_names[motors(robot)[0]]!r}: 11.2, ...}}; "
+            f"joint per ampere, such as gains={{{robot.v_names[robot.model.motors[0]]!r}: 11.2, ...}}; "
             "kt.identification.drive_gains finds them with a known load"
         )
 
@@ -127,7 +127,7 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
     if len(silent) == len(names):
         raise IdentificationError("the measured forces are zero throughout: there is nothing to identify from")
     driven = {name for joint in robot.model.joints if joint.actuated and not robot.model.is_constrained
-              for name in (robot.v_names[k] for k in range(joint.v_slice.start, joint.v_slice.stop))}  # fmt: skip
+              for name in (robot.v_names[k] for k in joint.freedoms)}  # fmt: skip
     if wrong := [name for name in silent if name in driven]:
         raise IdentificationError(
             f"the measured force of {', '.join(wrong)} is zero throughout: a column that was never written? A joint "
@@ -139,7 +139,7 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
 def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequence[str]) -> None:
     """Refuse a floating base on which nothing acts although, according to the file's masses, it does not fall."""
     free = [robot.v_names[k] for joint in robot.model.joints if joint.nv == 6 and not joint.actuated
-            for k in range(joint.v_slice.start, joint.v_slice.stop)]  # fmt: skip
+            for k in joint.freedoms]  # fmt: skip
     rows = [k for k, name in enumerate(prepared.rows) if name in free]
     if robot.model.is_constrained or prepared.contacts or not rows or not set(free) <= set(silent):
         return
@@ -203,7 +203,7 @@ def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int,
 
     Friction with memory or shape parameters is only for joints with one freedom: others have Coulomb friction at most.
     """
-    driven = [k for k in motors(robot) if _has_rates(robot, k)]
+    driven = [k for k in robot.model.motors if _has_rates(robot, k)]
 
     def of(k: int, model: str) -> str:
         return model if _is_single(robot, k) or model in LINEAR else "coulomb"

@@ -106,6 +106,11 @@ class Joint(JointNumbers[Floats], _Seated):
         return 0 if self.mimic else self.kind.nv
 
     @property
+    def freedoms(self) -> range:
+        """Indices of its degrees of freedom in ``v``."""
+        return range(self.v_slice.start, self.v_slice.stop)
+
+    @property
     def armature(self) -> Floats:
         """Rotor inertia felt at the joint, one per degree of freedom."""
         return tuple(j * n * n for j, n in zip(self.rotor_inertia, self.gear_ratio, strict=True))
@@ -161,6 +166,11 @@ class Link:
     stiffness: Floats = ()
     spring_rest: Floats = ()
     added: ArticulatedInertia | None = None
+
+    @property
+    def freedoms(self) -> range:
+        """Indices of its degrees of freedom in ``v``."""
+        return range(self.v_slice.start, self.v_slice.stop)
 
     def articulated(self) -> ArticulatedInertia:
         """Return the total resistance of the body to accelerations: its inertia and the added one."""
@@ -243,6 +253,16 @@ class Model:
     def nv(self) -> int:
         """Length of ``v``."""
         return sum(j.nv for j in self.joints)
+
+    @cached_property
+    def driven_joints(self) -> list[Joint]:
+        """The joints with a motor: actuated ones that follow no other; a floating base only if that was specified."""
+        return [j for j in self.joints if j.actuated and not j.mimic]
+
+    @cached_property
+    def motors(self) -> list[int]:
+        """The degrees of freedom with a motor."""
+        return [k for j in self.driven_joints for k in j.freedoms]
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -454,7 +474,7 @@ class Model:
         last: dict[int, int] = {BASE: -1}
         for i, joint in enumerate(self.joints):
             previous = last[joint.parent]
-            for k in range(joint.v_slice.start, joint.v_slice.stop):
+            for k in joint.freedoms:
                 result.append(previous)
                 previous = k
             last[i] = previous

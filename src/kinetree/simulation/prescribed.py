@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
 from ..algorithms.constrained_dynamics import Targets
-from ..control.driven_joints import desired_motion, driven_joints, spread
+from ..control.driven_joints import desired_motion, spread
 from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnknownNameError, UnsupportedError
 from ..evaluation.law_kernels import count_operations
 from ..loops.tolerances import ACCEPTED
@@ -133,7 +133,7 @@ class BoundMotion:
                 raise OptionError(f"joint {name!r} mimics another: prescribe the motion of the one that it follows")
         if len(set(names or ())) != len(names or ()):
             raise OptionError(f"a joint is prescribed twice: {', '.join(names or ())}")
-        moved = self.moved = driven_joints(model) if names is None else [j for j in model.joints if j.name in names]
+        moved = self.moved = model.driven_joints if names is None else [j for j in model.joints if j.name in names]
         if not moved:
             raise OptionError(
                 f"no joint of {robot.name!r} has a motor, so none can follow a motion: name some, Prescribed(..., "

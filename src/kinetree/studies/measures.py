@@ -12,7 +12,6 @@ import numpy as np
 from ..algorithms.acting_element import ActingElement
 from ..contact.ground import Ground
 from ..contact.surfaces import whole_body
-from ..control.driven_joints import driven_joints
 from ..errors import OptionError
 from ..robot.robot import Robot
 from ..simulation.records.record import FIELDS, Record
@@ -53,7 +52,7 @@ def measures(robot: Robot, simulated: bool) -> dict[str, Measure]:
     simulated : bool
         Whether there is a simulation, or only the forces for a motion.
     """
-    motors = [k for j in driven_joints(robot.model) for k in range(j.v_slice.start, j.v_slice.stop)]
+    motors = robot.model.motors
     motors = motors or list(range(robot.nv))
     found: dict[str, Measure] = {
         "peak_force": lambda m: np.abs(m.tau[..., motors]).max(axis=(0, 2)),

@@ -15,7 +15,6 @@ from .. import control
 from ..contact.ground import SOURCE_SETS, Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, whole_body
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
-from ..control.driven_joints import driven_joints
 from ..control.tuning import FREQUENCY, gains_for
 from ..errors import (
     FileFormatError,
@@ -297,7 +296,7 @@ def controller(
         Limits to use instead of the robot's: one number, or one per motor.
     """
     refuse_unknown("controller", kind, CONTROLLERS)
-    if kind not in ("none", "gravity") and not driven_joints(robot.model):
+    if kind not in ("none", "gravity") and not robot.model.driven_joints:
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     stiffness, damping = completed_gains(kind, robot, begin[0], kp, kd)
     first = begin if robot.is_floating else (None, None)
@@ -314,7 +313,7 @@ def controller(
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, *first),
     }
     made = laws[kind]()
-    if kind == "gravity" and not driven_joints(robot.model):
+    if kind == "gravity" and not robot.model.driven_joints:
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     if most is None or made is None:
         return made
@@ -324,7 +323,7 @@ def controller(
 
 
 def _motors(robot: Robot) -> list[int]:
-    return [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+    return robot.model.motors
 
 
 def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
@@ -462,14 +461,14 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
         for every joint); with ``v_elbow`` and ``a_elbow`` the motion also matches these; without them it is a smooth
         curve through the positions.
     """
-    driven = driven_joints(robot.model)
+    driven = robot.model.driven_joints
     if not driven:
         raise OptionError(f"no joint of {robot.name!r} has a motor, so none can follow {path}")
     quaternions = [j.name for j in driven if j.nq != j.nv]
     if quaternions:
         raise OptionError(f"{path}: joint {quaternions[0]!r} has a quaternion, whose motion a table cannot give")
     names = [robot.q_names[k] for j in driven for k in range(j.q_slice.start, j.q_slice.stop)]
-    units = [robot.v_units[k] for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
+    units = [robot.v_units[k] for j in driven for k in j.freedoms]
     measured = {
         key: {name: unit + more for name, unit in zip(names, units, strict=True)}
         for key, more in (("q", ""), ("v", "/s"), ("a", "/s^2"))

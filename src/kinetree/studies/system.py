@@ -65,7 +65,7 @@ class PrescribedMotion:
         chosen = [self.model.joint(name) for name in self.joints]
         q, v, a = self.states(times)
         of_q = [k for joint in chosen for k in range(joint.q_slice.start, joint.q_slice.stop)]
-        of_v = [k for joint in chosen for k in range(joint.v_slice.start, joint.v_slice.stop)]
+        of_v = [k for joint in chosen for k in joint.freedoms]
         return States(q[..., of_q], v[..., of_v], a[..., of_v])
 
     def states(self, times: ArrayLike) -> States:

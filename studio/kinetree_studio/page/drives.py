@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kinetree.control.base import Controller, Outcome, gains
-from kinetree.control.driven_joints import driven_joints, gathered, spread
+from kinetree.control.driven_joints import gathered, spread
 from kinetree.model.tree import Joint, Model
 from kinetree.spatial import Scalar
 
@@ -43,4 +43,4 @@ class PoseDrives(Controller):
 
 def simple_motors(tree: Model) -> list[Joint]:
     """Return the joints with a motor and one coordinate."""
-    return [joint for joint in driven_joints(tree) if joint.nq == joint.nv == 1]
+    return [joint for joint in tree.driven_joints if joint.nq == joint.nv == 1]

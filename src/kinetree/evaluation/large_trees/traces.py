@@ -169,7 +169,7 @@ class Laid:
         if not self.by_rows:
             return []
         rolled = self.per_body.bodies
-        present = {k for link in rolled.links for k in range(link.v_slice.start, link.v_slice.stop)}
+        present = {k for link in rolled.links for k in link.freedoms}
         return [k for k in range(rolled.nv) if k not in present]
 
 

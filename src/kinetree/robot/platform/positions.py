@@ -81,7 +81,7 @@ class PlatformPositions(ExplainsArguments):
 
     @cached_property
     def _dofs(self) -> list[int]:
-        return [k for j in self._joints for k in range(j.v_slice.start, j.v_slice.stop)]
+        return [k for j in self._joints for k in j.freedoms]
 
     @cached_property
     def _coordinates(self) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...control.driven_joints import driven_joints, tracking_error
+from ...control.driven_joints import tracking_error
 from ...errors import OptionError
 from ...motion.trajectory_interface import Trajectory
 from ...spatial.arrays import Array, pack, split
@@ -36,6 +36,6 @@ def tracking_errors(record: Record, desired: Trajectory) -> TrackingErrors:
     tree = record.robot.model
     times = record.time.reshape(-1, *(1,) * len(record.batch))
     position, velocity, _ = tracking_error(tree, desired, times, split(record.q), split(record.v))
-    places = [k for joint in driven_joints(tree) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+    places = tree.motors
     shape = record.q.shape[:-1]
     return TrackingErrors([record.v_names[k] for k in places], pack(position, shape), pack(velocity, shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control.driven_joints import driven_joints, idle_joints
+from ...control.driven_joints import idle_joints
 from ...errors import OptionError
 from ...model.formats.yaml_nodes import Node, NodeReader
 from ...motion import trajectories
@@ -52,7 +52,7 @@ def read_gait(
 def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
     given = reader.fields(node, "a leg", LEG_KEYS, required=("joints", "thigh", "shank", "group"))
     joints = [reader.text(item, "a joint of a leg") for item in reader.items(given["joints"], "joints")]
-    driven = {j.name: j for j in driven_joints(robot.model)}
+    driven = {j.name: j for j in robot.model.driven_joints}
     for item, name in zip(reader.items(given["joints"], "joints"), joints, strict=True):
         robot.joint(name)  # raises an error that suggests the intended name
         if name not in driven:
@@ -76,7 +76,7 @@ def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
 
 def _whole(robot: Robot, q: Array, walk: Walk, names: list[str]) -> trajectories.Trajectory:
     """Return the motion of all driven joints, in the robot's order."""
-    driven = driven_joints(robot.model)
+    driven = robot.model.driven_joints
     still = [j for j in driven if j.name not in names]
     if any(j.nq != j.nv for j in still):
         raise OptionError("a joint with a quaternion that belongs to no leg cannot stay where it is while others walk")
@@ -98,7 +98,7 @@ def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, abo
     q, v = robot.neutral(), np.zeros(robot.nv)
     positions, rates, _ = motion(0.0)
     first = 0
-    for joint in driven_joints(robot.model):
+    for joint in robot.model.driven_joints:
         q[joint.q_slice], v[joint.v_slice] = positions[first : first + joint.nq], rates[first : first + joint.nv]
         first += joint.nq
     idle = idle_joints(robot.model)

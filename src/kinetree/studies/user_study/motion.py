@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...control.driven_joints import driven_joints
 from ...errors import OptionError, UnknownNameError
 from ...io.units import Quantity, quantity
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
@@ -199,7 +198,7 @@ class MotionReader(NodeReader):
     def moving(self) -> list[Any]:
         """Joints that a motion moves."""
         if self.robot.loops is not None:
-            return driven_joints(self.robot.model)
+            return self.robot.model.driven_joints
         return list(self.robot.model.joints)
 
     def coordinates(self, q: Array) -> Array:
@@ -306,7 +305,7 @@ class MotionReader(NodeReader):
 
         self.coordinates(self.q)  # refuses quaternions
         places = [k for joint in self.moving for k in range(joint.q_slice.start, joint.q_slice.stop)]
-        speeds = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
+        speeds = [k for joint in self.moving for k in joint.freedoms]
         times = np.linspace(0.0, span, SAMPLES)
         q, v, a = states(times)
         if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:

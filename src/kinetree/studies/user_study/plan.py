@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...control.driven_joints import driven_joints, tracking_error
+from ...control.driven_joints import tracking_error
 from ...errors import ClosureError, PathError
 from ...motion.trajectory_interface import Trajectory
 from ...robot.robot import Robot
@@ -247,7 +247,7 @@ class ClosedMotion:
     def __call__(self, times: Array) -> States:
         """Return the motion with all loops closed, on one branch."""
         robot = self.mechanism
-        joints = driven_joints(robot.model)
+        joints = robot.model.driven_joints
         wanted, rates, accelerations = self.driven(times)
         ends = list(accumulate(j.nq for j in joints))
         path = {j.name: wanted[:, end - j.nq : end] for j, end in zip(joints, ends, strict=True)}
@@ -256,7 +256,7 @@ class ClosedMotion:
         except PathError as problem:
             raise ClosureError(f"at t = {times[problem.point]:g} s of the motion: {problem.why}") from None
         spread = np.zeros((2, len(times), robot.nv))
-        spread[:, :, [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]] = rates, accelerations
+        spread[:, :, [k for j in joints for k in j.freedoms]] = rates, accelerations
         places = [robot.v_names.index(name) for name in robot.independent(q[0])]
         v = robot.velocities(q, spread[0][:, places])
         return States(q, v, robot.accelerations(q, v, spread[1][:, places]))

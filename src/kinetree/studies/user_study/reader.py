@@ -297,7 +297,7 @@ class StudyReader(MotionReader):
         """Warn if the desired motion and the simulation begin at different places."""
         wanted = np.asarray(desired(0.0)[0])
         if self.robot.loops is not None:
-            places = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
+            places = [k for joint in self.moving for k in joint.freedoms]
             off = wanted - self.coordinates(self.q)
         else:
             places, off = list(range(self.robot.nv)), self.robot.difference(self.q, wanted)

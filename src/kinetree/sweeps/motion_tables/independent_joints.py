@@ -28,14 +28,8 @@ def fewer_columns(mechanism: Robot, key: str) -> Wanted | None:
     names = mechanism.independent()
     if not set(names) <= set(mechanism.q_names):
         return None
-    third = names if key == "a" else [mechanism.v_names[k] for k in motors(mechanism)]
+    third = names if key == "a" else [mechanism.v_names[k] for k in mechanism.model.motors]
     return {"q": names, "v": names, key: third}
-
-
-def motors(mechanism: Robot) -> list[int]:
-    """List the freedoms with a motor."""
-    driven = [j for j in mechanism.model.joints if j.actuated and not j.mimic]
-    return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
 def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
@@ -63,7 +57,7 @@ def following(law: Law, mechanism: Robot, key: str) -> Law:
         if key == "a":
             return law(q, v, mechanism.accelerations(q, v, third))
         tau = np.zeros_like(v)
-        tau[..., motors(mechanism)] = third
+        tau[..., mechanism.model.motors] = third
         return law(q, v, tau)
 
     return whole

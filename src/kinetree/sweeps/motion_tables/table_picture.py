@@ -56,7 +56,7 @@ def draw_table(
         unit = units_of(robot)["q"][over]
         across = others.shown(np.concatenate([part.arrays[1] for part in parts])[rows, 0], unit)
         along = f"{over} [{others.label(unit)}]".replace("$", r"\$")
-    idle = {k for j in robot.model.joints if not j.actuated for k in range(j.v_slice.start, j.v_slice.stop)}
+    idle = {k for j in robot.model.joints if not j.actuated for k in j.freedoms}
     drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or np.any(values[:, k])]
     measured = list(units_of(robot)[key].values())
     groups = [(unit, [k for k in drawn if measured[k] == unit]) for unit in dict.fromkeys(measured[k] for k in drawn)]
