@@ -16,7 +16,7 @@ from ..errors import OptionError
 from ..spatial.arrays import Array
 from .completion import complete_robot
 from .pinocchio_comparison import NAMES, Beside, beside
-from .shared import FloatingBase, GivenRobot, Json, make_console, messages, note, print_json
+from .shared import FloatingBase, GivenRobot, Json, make_console, messages, new_table, note, print_json
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -145,11 +145,7 @@ def sample(robot: Robot, states: int) -> tuple[Array, Array, Array]:
 
 def _table(robot: Robot, states: int, timings: list[Timing]) -> Table:
     title = f"{escape(robot.name)}, {robot.nv} degrees of freedom: nanoseconds per state, one thread"
-    table = Table(title=title, title_justify="left")
-    for heading in ("algorithm", "states"):
-        table.add_column(heading)
-    for heading in ("kinetree", "Pinocchio", "ratio", "difference"):
-        table.add_column(heading, justify="right")
+    table = new_table(title, "algorithm", "states", ">kinetree", ">Pinocchio", ">ratio", ">difference")
     for t in timings:
         count = f"batch of {states:,}" if t.how == "batch" else t.how
         theirs = ["-", "-", "-"]

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .shared import GivenRobot, Json, make_console, messages, print_json, takes_robot
+from .shared import GivenRobot, Json, make_console, messages, new_table, print_json, takes_robot
 
 if TYPE_CHECKING:
     from .. import costs
@@ -79,10 +79,8 @@ def _options(options: Mapping[str, Any]) -> str:
 
 
 def _counted_table(robot: Robot, counted: Sequence[costs.Costed]) -> Table:
-    table = Table(title=f"Operations of one evaluation on {escape(robot.name)}", title_justify="left")
-    table.add_column("algorithm")
-    for heading in ("M", "A", "divisions", "sines", "roots", "others", "total"):
-        table.add_column(heading, justify="right")
+    columns = ("algorithm", ">M", ">A", ">divisions", ">sines", ">roots", ">others", ">total")
+    table = new_table(f"Operations of one evaluation on {escape(robot.name)}", *columns)
     for name, options, count, _ in counted:
         label = name + (f" [dim]{escape(_options(options))}[/]" if options else "")
         if count is None:
@@ -104,9 +102,7 @@ def _published_table(robot: Robot, counted: Sequence[costs.Costed], compared: Se
     title = (
         f"Published for revolute joints, {base}, n = {v.n} (n1 = {v.n1}, n2 = {v.n2}, n3 = {v.n3}); M with divisions"
     )
-    table = Table(title=title, title_justify="left")
-    for heading in ("algorithm", "by", "M", "A", "for this n", "printed in"):
-        table.add_column(heading)
+    table = new_table(title, "algorithm", "by", "M", "A", "for this n", "printed in")
     for algorithm in dict.fromkeys(row.algorithm for row, _ in compared):
         for name, options, count, _ in counted:
             if name == algorithm and count is not None:
@@ -121,9 +117,8 @@ def _published_table(robot: Robot, counted: Sequence[costs.Costed], compared: Se
 
 
 def _fitted_table(fits: Sequence[costs.Fitted]) -> Table:
-    table = Table(title="kinetree on general chains, n joint variables", title_justify="left")
-    for heading in ("algorithm", "joints", "M", "A", "divisions", "for n from"):
-        table.add_column(heading)
+    title = "kinetree on general chains, n joint variables"
+    table = new_table(title, "algorithm", "joints", "M", "A", "divisions", "for n from")
     for f in fits:
         joint = f.joint + (" as hinges" if f.single else "")
         formulas = (f.multiplications, f.additions, f.divisions)

@@ -21,7 +21,7 @@ from ..evaluation.machine_code import CodeCache, MachineCode, code_cache, machin
 from ..io.packages_above import module_above
 from ..version import VERSION
 from .bench import Timing, measure, sample
-from .shared import ERROR, GivenRobot, Json, make_console, messages, print_json
+from .shared import ERROR, GivenRobot, Json, make_console, messages, new_table, print_json
 
 PURPOSES = {
     "": "the core",
@@ -183,9 +183,7 @@ def _show(
 
 
 def _extras(packages: list[Requirement]) -> Table:
-    table = Table(title="packages", title_justify="left")
-    for heading in ("for", "installed", "missing", "to install"):
-        table.add_column(heading)
+    table = new_table("packages", "for", "installed", "missing", "to install")
     for extra, purpose in PURPOSES.items():
         of_extra = [p for p in packages if p.extra == extra]
         here = ", ".join(f"{p.package} {p.version}" for p in of_extra if p.version)

@@ -8,17 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from .shared import (
-    FloatingBase,
-    Loops,
-    MissingMeshes,
-    RobotName,
-    Units,
-    Values,
-    make_console,
-    mention_loop_file,
-    read_symbols,
-)
+from .shared import FloatingBase, Loops, MissingMeshes, RobotName, Units, Values, loading_options, make_console
 
 
 def page(
@@ -65,15 +55,7 @@ def page(
     """
     from .. import page as make
 
-    loading: dict[str, Any] = {"floating_base": True} if floating_base else {}
-    if missing_meshes != "refuse":
-        loading["missing_meshes"] = missing_meshes
-    if values:
-        loading["values"] = read_symbols(values)
-    if loops is not None:
-        loading["loops"] = loops
-    else:
-        mention_loop_file(robot_name)
+    loading = loading_options(robot_name, floating_base, missing_meshes, values, loops)
     given: dict[str, Any] = {"sliders": slider, "speed": speed, "step": step}
     made = make(
         robot_name, turn=turn, title=title, meshes=meshes, units=units, load_options=loading or None,

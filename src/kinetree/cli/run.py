@@ -17,7 +17,7 @@ from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError, 
 from ..io.progress import Bar
 from .completion import complete_study
 from .error_wording import as_keys, as_options, worded
-from .shared import ERROR, FACT_FAILS, Json, complain, make_console, print_json
+from .shared import ERROR, FACT_FAILS, Json, complain, make_console, new_table, print_json
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study
@@ -269,10 +269,7 @@ def _show_fact(console: Any, fact: Fact) -> None:
 
 def _overview(done: Done) -> Table:
     """Make a table with a line per study."""
-    table = Table(title="All studies", title_justify="left")
-    table.add_column("study", no_wrap=True)
-    for heading in ("facts hold", "known exceptions", "fail", "seconds"):
-        table.add_column(heading, justify="right")
+    table = new_table("All studies", "!study", ">facts hold", ">known exceptions", ">fail", ">seconds")
     for name, result in done.results.items():
         holding = sum(bool(fact.holds) for fact in result.facts)
         failing = f"[bold red]{len(result.faults)}[/]" if result.faults else "0"

@@ -25,7 +25,7 @@ from ..simulation.records.files import record_format
 from ..simulation.run_warnings.unheld import without_ranges
 from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
-from .shared import INTERRUPTED, GivenRobot, complain, make_console, note, print_json
+from .shared import INTERRUPTED, GivenRobot, complain, make_console, new_table, note, print_json
 from .values import read_values
 
 if TYPE_CHECKING:
@@ -309,11 +309,7 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool, unit
 
 
 def _states(record: Record, units: ShownUnits) -> Table:
-    table = Table(title="Where it ends", title_justify="left")
-    table.add_column("coordinate")
-    for heading in ("begin", "end"):
-        table.add_column(heading, justify="right")
-    table.add_column("unit")
+    table = new_table("Where it ends", "coordinate", ">begin", ">end", "unit")
     robot = record.robot
     assert robot is not None  # what was simulated
     for word, names, values, of in (
@@ -330,10 +326,7 @@ def _states(record: Record, units: ShownUnits) -> Table:
 def _energies(record: Record) -> Table:
     words = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
     words |= {"forces": "work of forces", "stored": "stored in forces", "in_ground": "stored in ground and stops"}
-    table = Table(title="Energy in J", title_justify="left")
-    table.add_column("")
-    for heading in ("begin", "end"):
-        table.add_column(heading, justify="right")
+    table = new_table("Energy in J", "", ">begin", ">end")
     for name, values in record.energy.as_dict().items():
         if name in ("forces", "stored", "in_ground") and not np.any(values):
             continue

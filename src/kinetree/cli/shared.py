@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
 from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
@@ -125,6 +126,16 @@ def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
         usual = warnings.showwarning
         warnings.showwarning = show
         yield
+
+
+def new_table(title: str, *headings: str) -> Table:
+    """Return a table for the terminal; columns whose heading begins with ">" are numbers, those with "!" stay whole."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(
+            heading.lstrip(">!"), justify="right" if heading[:1] == ">" else "left", no_wrap=heading[:1] == "!"
+        )
+    return table
 
 
 def print_json(data: Any) -> None:
@@ -268,14 +279,8 @@ class GivenRobot:
         return changed_in_turn(self._as_in_file(), self.changes)
 
     def _as_in_file(self) -> Robot:
-        options: dict[str, Any] = {"floating_base": self.floating_base, "mimic": self.mimic, "strict": self.strict}
-        if self.loops is not None:
-            options["loops"] = self.loops
-        else:
-            mention_loop_file(self.robot_name)
-        if self.values:
-            options["values"] = read_symbols(self.values)
-        found = _loaded(self.robot_name, self.missing_meshes, options)
+        options = loading_options(self.robot_name, self.floating_base, self.missing_meshes, self.values, self.loops)
+        found = _loaded(self.robot_name, options | {"mimic": self.mimic, "strict": self.strict})
         words = [word for text in self.locked or () for word in text.replace(",", " ").split()]
         placed: dict[str, Any] = dict.fromkeys(word for word in words if "=" not in word)
         for word in words:
@@ -287,17 +292,30 @@ class GivenRobot:
         return found.reduced(placed) if placed else found
 
 
-def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
+def loading_options(
+    robot: str, floating_base: bool, missing_meshes: str, values: Sequence[str] | None, loops: Path | None
+) -> dict[str, Any]:
+    """Return what differs from how files are usually loaded; mention a file with loops that nobody asked for."""
+    if loops is None:
+        mention_loop_file(robot)
+    symbols = read_symbols(values) if values else None
+    given: dict[str, Any] = {"floating_base": floating_base, "values": symbols, "loops": loops}
+    given["missing_meshes"] = None if missing_meshes == "refuse" else missing_meshes
+    return {name: value for name, value in given.items() if value}
+
+
+def _loaded(robot: str | Path, options: dict[str, Any]) -> Robot:
     from ..robot.load import load
     from ..studies import named_systems
 
     if str(robot) in gallery_names():
+        options.pop("missing_meshes", None)
         return named_systems.load(str(robot), **options)
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
         what, study = "robot file or system of the gallery", only_a_study(str(robot))
         raise UnknownNameError(what, str(robot), gallery_names(), instead=study, most=8)
-    return load(path, **options, missing_meshes=missing_meshes)
+    return load(path, **options)
 
 
 def takes_robot(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
-from .shared import Json, make_console, note, print_json
+from .shared import Json, make_console, new_table, note, print_json
 
 if TYPE_CHECKING:
     from ..sweeps import SweepResult
@@ -93,10 +93,7 @@ def _show(found: SweepResult, summary: dict, chosen: dict | None, best: str | No
     if summary["rows"] <= FEW:
         console.print(_of_rows(found.arrays(), title))
     else:
-        table = Table(title=title, title_justify="left")
-        table.add_column("output", no_wrap=True)
-        for heading in ("mean", "deviation", "least", "median", "largest"):
-            table.add_column(heading, justify="right")
+        table = new_table(title, "!output", ">mean", ">deviation", ">least", ">median", ">largest")
         for name, of in summary["outputs"].items():
             columns = (f"{of[key]:.6g}" for key in ("mean", "deviation", "least", "median", "largest"))
             table.add_row(escape(name), *columns)
@@ -115,9 +112,7 @@ def _show(found: SweepResult, summary: dict, chosen: dict | None, best: str | No
 def _of_rows(found: dict, title: str) -> Table:
     """Return a table with a line for each row of a sweep."""
     names = [name for name in found if name != "failure"]
-    table = Table(title=escape(title), title_justify="left")
-    for name in names:
-        table.add_column(escape(name), justify="right")
+    table = new_table(escape(title), *(f">{escape(name)}" for name in names))
     for k in range(len(found["row"])):
         table.add_row(*(_shown(found[name][k]) for name in names))
     return table

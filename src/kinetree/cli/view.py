@@ -10,17 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import (
-    FloatingBase,
-    Loops,
-    MissingMeshes,
-    RobotName,
-    Units,
-    Values,
-    make_console,
-    mention_loop_file,
-    read_symbols,
-)
+from .shared import FloatingBase, Loops, MissingMeshes, RobotName, Units, Values, loading_options, make_console
 
 
 def view(
@@ -96,15 +86,7 @@ def view(
     from ..view import play
 
     options: dict[str, Any] = {} if port is None else {"port": port}
-    loading: dict[str, Any] = {"floating_base": True} if floating_base else {}
-    if missing_meshes != "refuse":
-        loading["missing_meshes"] = missing_meshes
-    if values:
-        loading["values"] = read_symbols(values)
-    if loops is not None:
-        loading["loops"] = loops
-    else:
-        mention_loop_file(robot_name)
+    loading = loading_options(robot_name, floating_base, missing_meshes, values, loops)
     written = play(
         robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
         show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
