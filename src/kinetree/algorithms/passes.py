@@ -129,7 +129,7 @@ def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
 
 
 def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
-    """Return coordinates as dual numbers that change with one unit of one velocity."""
+    """Return the coordinates as dual numbers, with their rates when one freedom moves at unit velocity."""
     moved: list[Scalar] = [Dual(x) for x in q]
     for link in tree.links:
         if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:

@@ -98,7 +98,7 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def each(self, function: Callable[..., Any], *per_body: Any) -> Any:
-        """Return something computed for every body alone."""
+        """Return a function's result for each body, computed from that body's own values."""
 
     @abstractmethod
     def pairs(self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Any) -> list[Any]:
@@ -180,7 +180,7 @@ class Unrolled(TreeWalk):
         return results, ground
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Sequence[Any]:
-        """Return something computed for every body alone."""
+        """Return a function's result for each body, computed from that body's own values."""
         return [function(link, *(column[link.index] for column in per_body)) for link in self.tree.links]
 
     def pairs(

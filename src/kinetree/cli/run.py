@@ -135,7 +135,7 @@ def _refuse_twins(studies: Sequence[Study]) -> None:
 
 
 def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return the analyses to run of each study; of several studies, only those that have a requested one."""
+    """Return the analyses to run, by study; studies that have none of the requested ones are left out."""
     if not analyses:
         return {study.name: list(study.analyses) for study in studies}
     known = list(dict.fromkeys(name for study in studies for name in study.analyses))

@@ -247,7 +247,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text."
 
 @dataclass(frozen=True)
 class GivenRobot:
-    """A robot as it is typed, and how it is loaded."""
+    """A robot as named on the command line, and the options with which it is loaded."""
 
     robot_name: RobotName
     floating_base: FloatingBase = False
@@ -275,7 +275,7 @@ class GivenRobot:
         return changed(self._as_in_file(), self.changes)
 
     def load_in_turn(self) -> list[Case]:
-        """Load it with the first of the values of ``--set``, with the second ones, and so on."""
+        """Load the robot once per value of ``--set``: with the first values, then with the second ones, and so on."""
         return changed_in_turn(self._as_in_file(), self.changes)
 
     def _as_in_file(self) -> Robot:

@@ -52,7 +52,7 @@ class WithModel(Around):
         return mechanism
 
     def bound(self, robot: Any) -> Self:
-        """Return this controller, with what the other one needs to know about its model's loops."""
+        """Return this controller, with an inner controller that knows the loops of the assumed model."""
         refuse_other_joints(self.model, robot.model)
         return replace(self, controller=self.controller.bound(self.model))
 

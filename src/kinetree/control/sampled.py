@@ -177,7 +177,7 @@ class Sampled(Around):
         return np.zeros(0)
 
     def bound(self, robot: Any) -> Self:
-        """Return this controller, with what the other one needs to know about the robot's loops."""
+        """Return this controller, with an inner controller that knows the loops of its model."""
         self.check(robot.model)
         return replace(self, controller=self.controller.bound(robot if self.model is None else self.model))
 

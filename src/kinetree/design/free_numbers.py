@@ -147,7 +147,7 @@ class FreeNumbers:
         return float(self.fixed[self.columns[name]]) if name in self.columns else np.nan
 
     def _unit(self, name: str, given: Any = None) -> str:
-        """Return the SI unit of a number; that of a user's own name follows from what is tied to it, and is stored."""
+        """Return the SI unit of a number; for a name that the user invented, find it from the ties, and store it."""
         if name in self._units:
             return self._units[name]
         number = self.numbers[name] if name in self.numbers else self._number(name, False)

@@ -59,7 +59,7 @@ class LocalSearch:
         return u, None if self.drives is None else z[n:].reshape(self.drives.shape)
 
     def at(self, z: Array) -> LocalPoint:
-        """Return the evaluation at ``z``; the previous one if the design does not move."""
+        """Return the evaluation at ``z``, or that of the last design that could move if this one cannot."""
         if self._last[0] != z.tobytes() or self._last[1] is None:
             found = LocalPoint(self, z.copy())
             self._good = found if found.moves or self._good is None else self._good

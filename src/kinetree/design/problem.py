@@ -242,7 +242,7 @@ class DesignProblem:
         return np.ones(3) if self._planar is None else np.abs(self.plane).max(axis=0)
 
     def reference_axis(self, frame: str, way: Array) -> list[float]:
-        """Return a direction in a frame's own coordinates, as drawn."""
+        """Return a direction of the world in a frame's own coordinates, at the initial configuration."""
         return [float(x) for x in self.robot.pose(self.start, frame)[:3, :3].T @ way]
 
     def angle_law(self, name: str) -> Measure:
@@ -295,7 +295,7 @@ class DesignProblem:
         return DesignProblem(self.robot, self.free, self._given_motion, self._speed, 4 * self._samples, self.threads)
 
     def _evaluated(self, u: Array, goals: Sequence[MotionGoal], sharp: float | None) -> MeasuredGoals:
-        """Return quantities of the motions as sampled."""
+        """Return the goals measured at the samples of the motion, for several designs."""
         every = [*goals, QUALITY]
         values, follows, parts = np.full((len(u), len(every)), np.nan), np.ones(len(u), dtype=bool), []
         for given, which in self._groups(every):

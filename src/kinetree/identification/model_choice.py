@@ -110,7 +110,7 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
 
     columns: Columns with an initial model for every joint.
     wanted: Name of the model of each degree of freedom, or ``"auto"``.
-    row_of: In which row each degree of freedom is.
+    row_of: The row of each degree of freedom.
     """
     simple = dict(columns.friction)
     asked = {k: replace(simple[k], model=MODELS[name], shape=_middle(name))
@@ -247,7 +247,7 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
 
     columns: Columns whose springs are chosen in place.
     candidates: Degrees of freedom that may have a spring, and its rest position.
-    row_of: In which row each degree of freedom is.
+    row_of: The row of each degree of freedom.
     """
     if not candidates:
         return
@@ -281,7 +281,7 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
     damping must be significantly positive.
 
     joints: Degrees of freedom to be tried.
-    row_of: In which row each degree of freedom is.
+    row_of: The row of each degree of freedom.
     """
     names = columns.prepared.robot.v_names
     left = [k for k in joints if f"{names[k]}.damping" in columns.of_joint(k, columns.friction[k])[0]]

@@ -117,11 +117,11 @@ class ShownUnits:
         return cls(found)
 
     def size(self, unit: str) -> tuple[str, float]:
-        """Return the unit that is shown for one in SI, and its size in SI."""
+        """Return the unit in which values in an SI unit are shown, and its size in that SI unit."""
         return self.others.get(unit, (unit, 1.0))
 
     def label(self, unit: str) -> str:
-        """Return the unit that is shown for one in SI."""
+        """Return the unit in which values in an SI unit are shown."""
         return self.size(unit)[0]
 
     def shown(self, values: Any, unit: str) -> Any:

@@ -270,9 +270,9 @@ def _list(bodies: Sequence[str]) -> str:
 
 
 def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
-    """Return the joints to cut although they have more than geometry: one of each loop that has no other joints.
+    """Return the joints to cut although they have more than geometry: one per loop in which all joints have more.
 
-    Joints without a motor are preferred, then those described last.
+    Joints without a motor are cut first; among the rest, those described last.
     """
     leader: dict[str, str] = {}
 

@@ -143,7 +143,7 @@ class Line(ToolPath):
     Parameters
     ----------
     first, last : array_like, shape (3,) or (4, 4)
-        Points, or poses.  From a pose to a point the orientation stays.
+        Points, or poses.  If ``first`` is a pose and ``last`` a point, the orientation does not change.
 
     Examples
     --------
@@ -171,7 +171,8 @@ class Arc(ToolPath):
     Parameters
     ----------
     first, via, last : array_like, shape (3,) or (4, 4)
-        Points, or poses; only the position of ``via`` matters.  From a pose to a point the orientation stays.
+        Points, or poses; only the position of ``via`` matters.  If ``first`` is a pose and
+        ``last`` a point, the orientation does not change.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Maps of a workspace: where a frame can be, the margin to singularities, force and stiffness.
+"""Maps of a workspace: where a frame can be, its manipulability (margin to singularities), force and stiffness.
 
 A platform is moved from point to neighboring point, a whole front at a time, so that it stays on the branch it started
 on; an arm is moved to all points at once.

@@ -42,7 +42,7 @@ def simplified(x: Any) -> Any:
 
 
 def _reduced(x: Any) -> Any:
-    """Return an expression as a fraction without squares of sines, so that zero is 0 at a small part of the cost."""
+    """Return a fraction without squares of sines: zero becomes 0, at a small part of the cost of :func:`simplified`."""
     x = sp.expand_trig(x)
     sines = x.atoms(sp.sin)
     numerator, denominator = sp.fraction(sp.cancel(x))

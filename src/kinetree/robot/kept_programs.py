@@ -32,7 +32,7 @@ MOST_ANSWERS = 256
 
 
 def programs_of(robot: Robot, elements: Sequence[ActingElement], *others: Any) -> dict[Any, Any]:
-    """Return the dictionary that keeps the programs of a robot, what acts on it, and everything else they depend on.
+    """Return the dictionary of programs made for a robot, for what acts on it, and for everything else given.
 
     The dictionary is a new one if anything may change unnoticed.  Several threads may share a dictionary: if two of
     them make a program at the same time, both get the same one.

@@ -499,8 +499,8 @@ class Robot(Shown):
     ) -> Exported:  # fmt: skip
         """Write algorithms as C99, one ``.c`` and one ``.h``, with a small test program.
 
-        Inverse and forward dynamics are written with closed loops.  Their result is then a vector: forces (or
-        accelerations), multipliers of the independent constraints, a quality between 0 and 1 (below 1e-8 the
+        Inverse and forward dynamics of mechanisms include their closed loops.  Their result is then a vector: forces
+        (or accelerations), multipliers of the independent constraints, a quality between 0 and 1 (below 1e-8 the
         configuration is too close to singular for the chosen coordinates), and the squared residuals of positions,
         velocities and accelerations.
 
@@ -529,8 +529,8 @@ class Robot(Shown):
     ) -> WebAssembly:
         """Compile algorithms to WebAssembly, for pages and programs that compute without Python.
 
-        Inverse and forward dynamics are compiled with closed loops; :meth:`codegen` describes their results in that
-        case.
+        Inverse and forward dynamics of mechanisms include their closed loops; :meth:`codegen` describes what they
+        return then.
 
         Parameters
         ----------
@@ -752,7 +752,7 @@ def require_robot(given: Any) -> None:
 
 
 def _with_numbers(model: Model, **given: Mapping[str, PerFreedom]) -> Model:
-    """Return a model with other numbers at the joints that the first mapping names."""
+    """Return a model with new numbers for the joints named in the first mapping; each mapping is one property."""
     joints = list(model.joints)
     for name in next(iter(given.values())):
         joint = model.joint(name)

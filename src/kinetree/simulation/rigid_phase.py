@@ -342,7 +342,7 @@ class RigidPhase:
         return Mode(tuple(closed), frozenset(sticking), sliding)
 
     def find_directions(self, t: float, y: Array, starting: Sequence[int]) -> None:
-        """Find directions in which slips begin such that the contacts then accelerate in them.
+        """Find a direction for each slip that begins, such that its contact then accelerates in this direction.
 
         If contacts are redundant, forces (and, with friction, accelerations) are not unique, and those of the
         complementarity problem may differ from those with which this phase is integrated.

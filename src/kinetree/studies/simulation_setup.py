@@ -339,7 +339,7 @@ SAMPLING = ("delay", "encoder", "noise", "seed")
 
 
 def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
-    """Return a controller in discrete time, or unchanged if no sample time is given.
+    """Return a controller in discrete time; without a sample time, return it unchanged.
 
     law: controller or None
     sample_time: Seconds between samples.

@@ -142,7 +142,7 @@ class Forces(_OfRobot):
         return time, tuple(states)
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Refuse unknown names, and initial states, which a given motion does not have."""
+        """Refuse unknown names, and names of initial states: the whole motion is given."""
         super().check(names)
         for name in names:
             if self.numbers[name].kind == OF_START:

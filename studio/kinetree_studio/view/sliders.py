@@ -67,7 +67,7 @@ def from_sliders(joint: Joint, values: Array) -> Array:
 
 
 def slider_values(robot: Robot, q: Array) -> Array:
-    """Compute the values of all sliders from configurations, (T, nq); NaN where a joint's are."""
+    """Compute the values of all sliders from configurations, (T, nq); NaN where a joint's coordinates are NaN."""
     columns = [np.zeros((len(q), 0))]
     for joint in robot.model.joints:
         if not joint.nq:

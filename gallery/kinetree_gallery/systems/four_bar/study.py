@@ -50,9 +50,9 @@ def _printed_gap(sign: float) -> float:
 
 
 def book_accelerations(tree: Robot) -> Accelerations:
-    """Return the book's accelerations as a function: multipliers first, its Jacobian (Shah eq. 8.6-8.7, Table 10.9).
+    """Return a function that computes accelerations as the book does, multipliers first (Shah eq. 8.6-8.7, Table 10.9).
 
-    The loop is written in world axes; angles are those of Table 10.5, absolute a1, a2 and a3.
+    The book's Jacobian writes the loop in world axes, with the absolute angles a1, a2 and a3 of Table 10.5.
     """
     b1, b2, b3, _ = BOOK
 

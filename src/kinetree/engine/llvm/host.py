@@ -190,9 +190,10 @@ MEGABYTE = 1 << 20
 
 
 def _memory_for(code: str | bytes) -> int:
-    """Return the bytes that LLVM may need for a text or for machine code: somewhat more than measured.
+    """Return how many bytes LLVM may need for LLVM code or machine code: somewhat more than measured.
 
-    A function takes some 35 times its text, and more the more it stores; long texts are divided into many functions.
+    A function takes about 35 times the size of its text, plus some for each store; long texts consist of many
+    functions.
     """
     if isinstance(code, str):
         stores = max(function.count("\n  store ") for function in code.split("\n}"))

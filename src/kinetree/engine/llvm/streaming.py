@@ -197,7 +197,7 @@ def empty_parcel(f: MachineFunction) -> Value:
 
 
 def before_whole_lines(v: Vectors, rows: Value) -> Value:
-    """Return how many numbers of a row come before its first whole line."""
+    """Return how many numbers of a row come before its first whole cache line."""
     return (-rows.to("i64") & (LINE - 1)) >> (v.item.bit_length() - 1)
 
 

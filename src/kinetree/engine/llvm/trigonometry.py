@@ -124,7 +124,7 @@ def _rest(e: Emitter, x: str) -> tuple[str, str, str]:
     Returns
     -------
     shifted, r, minus_tail : str
-        A number whose lowest bits are those of k, and the parts r and, with its sign changed, what is lost in r.
+        A number whose lowest bits are those of k, the high part of r, and the negative of its low part.
     """
     t = e.vectors.of("double")
 

@@ -147,7 +147,7 @@ class GroupedTree:
 
     @property
     def groups(self) -> list[Group]:
-        """Bodies that look alike."""
+        """The bodies, in groups that share the code of their steps."""
         return self._grouped[0]
 
     @property

@@ -165,7 +165,7 @@ class Laid:
         return start if self.by_rows else start * self.width
 
     def blanks(self) -> list[int]:
-        """Return where the parts of freedoms without a body begin."""
+        """Return the columns of freedoms that no body has; they are set to zero."""
         if not self.by_rows:
             return []
         rolled = self.per_body.bodies

@@ -57,7 +57,7 @@ class Parametric:
 
     @cached_property
     def stand_in(self) -> Model:
-        """A model of numbers to check options against, with arbitrary inertias where these are parameters."""
+        """A purely numeric model to check options against; inertias that are parameters have arbitrary values."""
         return self.substitution.stand_in(self.robot.model)
 
     def tree(self, convert: Convert, *, everything: bool = False, symbols: Values | None = None) -> Model:

@@ -54,7 +54,7 @@ class ConsistentFit:
 
     @property
     def weight_of_parameters(self) -> Array:
-        """The weight of the pull of each parameter, zero for those that do not belong to a body."""
+        """The weight with which each parameter is pulled to its reference; zero if it belongs to no body."""
         found = np.zeros(len(self.reference))
         for own, weight in zip(self.bodies, self.weights, strict=True):
             found[own] = weight

@@ -42,7 +42,7 @@ class Assembling:
 
     @cached_property
     def clusters(self) -> clusters.Clusters:
-        """Loops that share joints; the length of their levers is measured as they are drawn."""
+        """The clusters of loops that share joints; lengths of levers are measured at :attr:`starts`."""
         starts, geometry = np.stack(list(self.starts.values())), self.geometry
         return clusters.Clusters(clusters.find(self.model, starts, geometry.jacobian(starts), geometry.gaps(starts)))
 

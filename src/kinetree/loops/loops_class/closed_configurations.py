@@ -436,9 +436,10 @@ class LoopClosing:
         return found[within], found[~within]
 
     def _beside_singular(self, q: Array, limits: bool) -> Array | None:
-        """Return a closed configuration if it is far from singular ones, else its farthest such neighbor; or None.
+        """Return ``q`` if it is far enough from singular configurations, else the neighbor that is farthest from them.
 
-        The distance is the weakest constraint that counts, relative to the strongest.
+        None if all neighbors are too close. The distance is the weakest constraint that counts, relative to the
+        strongest.
         """
         if self.choice.chosen is None:  # singular configurations are not known
             return q

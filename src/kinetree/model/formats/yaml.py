@@ -498,7 +498,7 @@ def _frame(frame: Frame, names: dict[int, str]) -> list[str]:
 
 
 def _item(lines: Sequence[str]) -> list[str]:
-    """Return one item of a list of mappings."""
+    """Return the lines of one item in a list of mappings."""
     return [f"  - {lines[0]}", *(f"    {line}" for line in lines[1:])]
 
 

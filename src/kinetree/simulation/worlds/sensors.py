@@ -69,7 +69,7 @@ class Accelerometer(Sensor):
 
 @dataclass(frozen=True)
 class TouchSensor(Sensor):
-    """Sum of the forces on the spots of a frame that can touch the ground, along the world's axes, N."""
+    """Sum of the ground's forces on the spots of a frame, along the world's axes, in newtons."""
 
     frame: str
 
