@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 NOW_AT = {
+    "kinetree.algorithms.clearance.bricks": "kinetree.algorithms.clearance.balls_capsules_boxes",
+    "kinetree.algorithms.clearance.separation": "kinetree.algorithms.clearance.placed_solids",
     "kinetree.algorithms.conditioning": "kinetree.algorithms.rounding_of_dynamics",
     "kinetree.algorithms.denoc": "kinetree_books.denoc",
     "kinetree.algorithms.denoc_blocks": "kinetree_books.denoc_blocks",
@@ -69,6 +71,7 @@ NOW_AT = {
     "kinetree.model.formats.symoro": "kinetree_programs.symoro",
     "kinetree.model.formats.symoro.expressions": "kinetree.model.formats.formulas",
     "kinetree.model.formats.symoro.values_file": "kinetree.model.formats.values_file",
+    "kinetree.model.units": "kinetree.model.force_units",
     "kinetree.motion.redysim_motion": "kinetree_programs.redysim.motion",
     "kinetree.parameters.considered": "kinetree.parameters.parameters_to_group",
     "kinetree.published": "kinetree_books.published_counts",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.algorithms.clearance.separation import PlacedSolid
+from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.supports import farthest
 from kinetree.robot.clearance import PairProgram
 from kinetree.spatial import Matrix3, MatrixRotation, Transform, Vec3

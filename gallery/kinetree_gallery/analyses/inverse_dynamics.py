@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.model.units import FORCE_OF
+from kinetree.model.force_units import FORCE_OF
 from kinetree.robot.robot import Robot
 from kinetree.spatial.arrays import Array
 from kinetree.studies.drawings import OBLIQUE, PLANE, Sketch, outlines

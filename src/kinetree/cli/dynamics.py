@@ -17,7 +17,7 @@ from rich.table import Table
 from ..errors import OptionError
 from ..io.tables.columns import column_name
 from ..io.units import Quantity, ShownUnits
-from ..model.units import FORCE_OF
+from ..model.force_units import FORCE_OF
 from ..spatial.arrays import Array, time_shares
 from .completion import complete_joint
 from .shared import GivenRobot, Json, Over, Separate, Units, make_console, note, print_json, takes_robot

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.loop_constraints import pattern
+from ..model.force_units import FORCE_OF
 from ..model.tree import Model
-from ..model.units import FORCE_OF
 
 
 class ResultEntry(NamedTuple):

@@ -16,7 +16,7 @@ from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
-from ..model.units import FORCE_OF
+from ..model.force_units import FORCE_OF
 from ..spatial.arrays import Array
 from . import rank
 

@@ -17,11 +17,11 @@ from ..errors import ModelError, UnknownNameError
 from ..spatial import ArticulatedInertia, Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
 from ..spatial.formula import symbols_among
 from .actuators import Actuator, JointCoupling, Tendon
+from .force_units import FORCE_OF
 from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
-from .units import FORCE_OF
 
 if TYPE_CHECKING:
     from .shapes.contact_shape import ContactShape

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.clearance import of_robot, pairs
-from ..algorithms.clearance.separation import PlacedSolid
+from ..algorithms.clearance.placed_solids import PlacedSolid
 from ..algorithms.clearance.smooth_search import FIRST_WIDTH, GOING, MOST_STEPS, NARROW, NormalSearch
 from ..errors import ExplainsArguments, ModelError, OptionError, UnsupportedError
 from ..evaluation.law_kernels import LawProgram, SearchProgram, can_compile, has_machine_code

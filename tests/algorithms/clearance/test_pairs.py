@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.algorithms.clearance.pairs import is_closed_form, separation
-from kinetree.algorithms.clearance.separation import PlacedSolid
+from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.supports import farthest
 from kinetree.spatial import MatrixRotation, Transform, Vec3
 

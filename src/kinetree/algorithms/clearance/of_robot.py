@@ -17,7 +17,7 @@ from ...spatial import Force, Motion, Scalar, Vec3
 from ..kinematics import Posed, of_frame, poses
 from ..passes import Scalars, collect, each
 from .pairs import separation
-from .separation import PlacedSolid, Separation
+from .placed_solids import PlacedSolid, Separation
 
 Pair = tuple[int, int]
 

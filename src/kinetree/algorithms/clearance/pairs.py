@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...errors import UnsupportedError
-from . import bricks
-from .separation import PlacedSolid, Separation
+from . import balls_capsules_boxes
+from .placed_solids import PlacedSolid, Separation
 from .smooth_search import DIMENSIONS
 from .supports import above_plane
 
@@ -14,7 +14,7 @@ GROUND = "plane"
 def is_closed_form(first: str, second: str) -> bool:
     """Return whether the separation of two kinds of solids is a short sequence of operations."""
     kinds = {first, second}
-    return GROUND in kinds or kinds <= set(bricks.BRICKS)
+    return GROUND in kinds or kinds <= set(balls_capsules_boxes.BRICKS)
 
 
 def is_searched(first: str, second: str) -> bool:
@@ -29,5 +29,5 @@ def separation(a: PlacedSolid, b: PlacedSolid) -> Separation:
     if b.kind == GROUND:
         return above_plane(b, a).swapped()
     if is_closed_form(a.kind, b.kind):
-        return bricks.separation(a, b)
+        return balls_capsules_boxes.separation(a, b)
     raise UnsupportedError(f"the distance between a {a.kind} and a {b.kind}")

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...spatial import BASIS, Scalar, Vec3, maximum, minimum, sqrt, where
-from .separation import PlacedSolid, Scalars, Separation, across, length, smallest
+from .placed_solids import PlacedSolid, Scalars, Separation, across, length, smallest
 
 DIMENSIONS = {"sphere": (), "capsule": (1,), "box": (1, 1, 1), "cylinder": (2, 1), "ellipsoid": (3,)}
 """The dimensions of the parts of each kind."""

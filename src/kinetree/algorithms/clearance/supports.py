@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...spatial import Scalar, Vec3, sign, sqrt, where
-from .separation import PlacedSolid, Scalars, Separation, smallest
+from .placed_solids import PlacedSolid, Scalars, Separation, smallest
 
 SMALL = 1e-150
 """Lengths below this one have no direction."""

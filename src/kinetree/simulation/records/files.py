@@ -19,7 +19,7 @@ from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
 from ...io.units import ShownUnits, factor
-from ...model.units import FORCE_OF
+from ...model.force_units import FORCE_OF
 from ...spatial.arrays import Array
 from ..events import Occurrence
 from . import checks

@@ -14,7 +14,7 @@ from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
 from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ...io.units import ShownUnits
-from ...model.units import FORCE_OF
+from ...model.force_units import FORCE_OF
 from ...motion.trajectory_interface import Trajectory
 from ...spatial.arrays import Array
 from .tracking import tracking_errors

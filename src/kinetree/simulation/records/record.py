@@ -14,7 +14,7 @@ from ...algorithms import kinematics
 from ...errors import ExplainsArguments, Message, OptionError, Setting, ShapeError
 from ...io.units import ShownUnits
 from ...model.describe import counted
-from ...model.units import FORCE_OF
+from ...model.force_units import FORCE_OF
 from ...motion.trajectory_interface import Trajectory
 from ...robot.robot import Robot
 from ...spatial.arrays import Array, pack, split

@@ -42,7 +42,7 @@ from ...io.tables.parts import OpenTable
 from ...io.tables.reading import open_table
 from ...io.tables.writing import Sink, new_table
 from ...io.units import ShownUnits
-from ...model.units import FORCE_OF
+from ...model.force_units import FORCE_OF
 from ...robot.load import as_robot
 from ...robot.robot import Robot
 from ...spatial.arrays import Array

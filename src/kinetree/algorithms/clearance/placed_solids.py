@@ -1,4 +1,4 @@
-"""How two solids lie to one another."""
+"""Solids at their poses, and what is known of two of them: signed distance, nearest points, normal."""
 
 from __future__ import annotations
 

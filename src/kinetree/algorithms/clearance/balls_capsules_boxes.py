@@ -16,7 +16,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ...spatial import BASIS, IDENTITY, ZERO3, Scalar, Transform, Vec3, sqrt, where
-from .separation import PlacedSolid, Scalars, Separation, across, chosen, limited, smallest
+from .placed_solids import PlacedSolid, Scalars, Separation, across, chosen, limited, smallest
 
 BRICKS = ("sphere", "capsule", "box")
 
