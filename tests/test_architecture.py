@@ -55,6 +55,7 @@ IMPORTED_LATE: dict[str, str] = {
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
     "robot/description.py": "the writers of files, as robot/load.py its readers",
     "robot/kinematics.py": "distances of shapes, which most programs never ask for",
+    "robot/dynamics.py": "what finds the books' matrices, which are for teaching",
     "robot/make.py": "what closes loops, which robots without any do without",
     "robot/loop_methods.py": "platforms, which most programs never ask for",
     "robot/load.py": "the readers of files: a robot that is built in code needs none",

@@ -20,7 +20,6 @@ from ..evaluation.three_matrices import three_matrices
 from ..evaluation.wrench_derivatives import world_stiffness
 from ..evaluation.wrenches import Wrenches
 from ..former_names import former_arguments
-from ..io.packages_above import module_above
 from ..spatial.arrays import Array, as_array, batch_shape
 from .kinematics import Kinematics
 
@@ -542,7 +541,7 @@ class Dynamics(Kinematics):
         if state.ndim != 1 or rate.ndim != 1:
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
         parts = None if modules is None else self.modules(modules)
-        return module_above("kinetree_books.denoc").build(self.model, state, rate, parts)
+        return _module_of_the_books("denoc").build(self.model, state, rate, parts)
 
     def module_quantities(
         self, q: ArrayLike, v: ArrayLike, *, a: ArrayLike | None = None, tau: ArrayLike | None = None, modules:
@@ -576,7 +575,7 @@ class Dynamics(Kinematics):
             raise OptionError("give either accelerations a=... (inverse dynamics) or forces tau=... (forward dynamics)")
         if self.model.has_followers:
             raise UnsupportedError("modules of a robot with followers: load it with mimic='independent'")
-        module_steps = module_above("kinetree_books.module_steps")
+        module_steps = _module_of_the_books("module_steps")
         rate = as_array(v, (self.nv,), "v")
         given = as_array(a, (self.nv,), "a") if tau is None else as_array(tau, (self.nv,), "tau")
         state = self.evaluator.states.configuration(q)
@@ -603,7 +602,7 @@ class Dynamics(Kinematics):
         --------
         ``print(kt.gallery.load("gripper").execution_order("forward_dynamics"))``
         """
-        steps = module_above("kinetree_books.module_steps")
+        steps = _module_of_the_books("module_steps")
         return steps.execution_order(self.model, self.modules(modules), dynamics)
 
     def _only_with_loops(self, **options: Any) -> None:
@@ -626,3 +625,10 @@ def _part_along(s: Array, f: Array) -> Array:
     finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
     inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
+
+
+def _module_of_the_books(name: str) -> Any:
+    """Return a module of the package that writes out the books' matrices and steps."""
+    from ..io.packages_above import module_above
+
+    return module_above(f"kinetree_books.{name}")
