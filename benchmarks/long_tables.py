@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 import kinetree as kt
-from kinetree.control.driven_joints import driven_joints
 
 from .robots import FILES, folder
 from .timing import Table, alternate
@@ -30,7 +29,7 @@ def long_tables(rounds: int) -> Iterator[Table]:
     stewart = kt.gallery.load("stewart-platform")
     for robot, q, size in ((panda, panda.neutral(), 0.2), (stewart, kt.gallery.start("stewart-platform"), 0.01)):
         table = Table(f"{robot.name}: tables of any length", ("", "rows", "us per step", "against 20 rows"))
-        start = np.concatenate([q[j.q_slice] for j in driven_joints(robot.model)])
+        start = np.concatenate([q[j.q_slice] for j in robot.model.driven_joints])
         for options in ({}, {"integrator": "rk4", "step": 1e-3}):
             runs = {
                 rows: kt.Simulator(

@@ -77,6 +77,36 @@ def test_the_command_line_writes_mechanism_report_table_and_picture(folder):
     assert "rms torque" in (place / "report.txt").read_text(encoding="utf-8")
 
 
+def test_the_command_line_writes_the_front_of_two_goals(folder):
+    study = STUDY.replace("samples: 24", "samples: 12\n  pareto: 3").replace(
+        "free: {A: 8, B: [0 cm, 12 cm]}", "free: {A: 8}"
+    )
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    place = folder / "found"
+    done = CliRunner().invoke(app, ["design", str(folder / "study.yaml"), "-o", str(place)])
+    assert done.exit_code == 0, done.output
+    assert {"front.csv", "front.svg"} < {one.name for one in place.iterdir()}
+    heads, *rows = [line.split(",") for line in (place / "front.csv").read_text(encoding="utf-8").splitlines()]
+    assert heads == ["rms torque [N m]", "rms shaking force [N]", "A.x [m]", "A.y [m]"]
+    torque, shaking = np.array(rows, dtype=float).T[:2]
+    assert len(rows) == 3
+    assert (np.diff(torque) > 0).all()
+    assert (np.diff(shaking) < 0).all()
+
+
+def test_the_command_line_keeps_the_best_of_several_searches(folder):
+    command = ["design", str(folder / "study.yaml"), "-o", str(folder / "found"), "--starts", "2", "--json"]
+    several, alone = (
+        json.loads(CliRunner().invoke(app, [*command, *more]).stdout)
+        for more in (["--searches", "2", "--workers", "0"], ["--seed", "1"])
+    )
+    (said,) = [note for note in several["notes"] if "of 2 searches" in note]
+    if said.endswith("the seed 1"):
+        assert several["numbers"] == alone["numbers"]
+    done = CliRunner().invoke(app, [*command, "--searches", "0"])
+    assert done.exit_code == 2
+
+
 def test_a_study_with_a_design_runs(folder):
     from kinetree.studies.user_study import read
 
@@ -88,7 +118,7 @@ def test_a_study_with_a_design_runs(folder):
 def test_every_goal_of_python_has_a_name_in_files():
     public = {name for name in kt.design.__all__ if name[0].isupper()}
     goals = {
-        name for name in public
+        name for name in public - {"Own"}  # a function of Python
         if inspect.isclass(getattr(kt.design, name)) and issubclass(getattr(kt.design, name), DesignGoal)
     }  # fmt: skip
     assert {getattr(kt.design, name) for name in goals} <= {getattr(kt.design, name) for name in GOALS.values()}

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.io.pickled_calls import pickled
 from kinetree.sweeps import SweepResult
 from kinetree.sweeps.designs import DesignRows
 from kinetree.sweeps.folder import SweepFolder
 from kinetree.sweeps.function_study import FunctionStudy
-from kinetree.sweeps.running import pickled, remote_part
+from kinetree.sweeps.running import remote_part
 
 pytest.importorskip("pyarrow")
 
@@ -300,7 +301,7 @@ def test_function_of_a_module_that_only_this_process_finds_is_sent_along(tmp_pat
     (tmp_path / "only_here_of_sweeps.py").write_text("FACTOR = 3.0\ndef f(p):\n    return {'y': FACTOR * p['x']}\n")
     monkeypatch.syspath_prepend(tmp_path)
     function = importlib.import_module("only_here_of_sweeps").f
-    blob = pickled(FunctionStudy(function))
+    blob = pickled(FunctionStudy(function), "the study", [function])
     monkeypatch.delitem(sys.modules, "only_here_of_sweeps")
     sys.path.remove(str(tmp_path))
     assert remote_part(blob, DesignRows(0, {"x": np.array([1.0, 2.0])}))["y"].tolist() == [3.0, 6.0]

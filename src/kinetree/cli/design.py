@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .shared import Json, make_console, note, print_json
+from .shared import Cluster, Json, Workers, make_console, note, print_json
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Study with a section 'design'.", show_default=False)]
 Output = Annotated[
@@ -19,38 +19,44 @@ Output = Annotated[
 ]  # fmt: skip
 Starts = Annotated[int | None, typer.Option(help="Designs to begin with, instead of those of the file.", min=1)]
 Seed = Annotated[int | None, typer.Option(help="Of the random starts, instead of that of the file.", min=0)]
+Searches = Annotated[
+    int | None, typer.Option(help="Whole searches, of which the best is kept, instead of those of the file.", min=1)
+]
 
 
 def design(
-    file: File, output: Output = None, starts: Starts = None, seed: Seed = None, as_json: Json = False
+    file: File, output: Output = None, starts: Starts = None, seed: Seed = None, searches: Searches = None,
+    workers: Workers = None, cluster: Cluster = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Search for dimensions of a mechanism that do what is wanted, within limits.
 
     The section `design` of the file says which numbers may change (`free`), what is wanted (`wanted`) and within which
     limits (`subject_to`). The folder gets the new mechanism (`mechanism.yaml`), the report (`report.txt`), a table of
-    what changed (`numbers.csv`) and a picture of before and after; with `pareto` also one of the front. Ctrl-C ends
-    the search and keeps the best so far.
+    what changed (`numbers.csv`) and a picture of before and after; with `pareto` also the front, as a table
+    (`front.csv`) and a picture. Ctrl-C ends the search and keeps the best so far. Several searches, with different
+    seeds, run in processes of this machine or on a Dask cluster.
 
     For example:
 
         kinetree design wiper.yaml
         kinetree design wiper.yaml -o found --starts 200 --seed 3
+        kinetree design wiper.yaml --searches 16 --cluster tcp://host:8786
     """
     from ..io.atomic_files import beside
     from ..io.tables.writing import csv_text
     from ..studies.user_study import read_design_file
 
     task = read_design_file(file)
-    chosen = {"starts": starts, "seed": seed}
+    chosen = {"starts": starts, "seed": seed, "searches": searches, "workers": workers, "cluster": cluster}
     task.asked.update({key: value for key, value in chosen.items() if value is not None})
     found = task.run()
     place = output or Path("kinetree-designs") / file.stem
     place.mkdir(parents=True, exist_ok=True)
     found.save(place / "mechanism.yaml")
-    heads = {"number": "name", "at_bound": "at"}
-    columns = ("number", "before", "after", "unit", "low", "high", "at_bound")
-    numbers = csv_text({key: [getattr(x, heads.get(key, key)) for x in found.table] for key in columns})
-    for name, text in (("report.txt", f"{found}\n"), ("numbers.csv", numbers)):
+    texts = {"report.txt": f"{found}\n", "numbers.csv": csv_text(found.columns)}
+    if found.front:
+        texts["front.csv"] = csv_text(found.front_columns)
+    for name, text in texts.items():
         with beside(place / name) as unfinished:
             unfinished.write_text(text, encoding="utf-8")
     found.plot(place / "before-and-after.svg")

@@ -242,6 +242,13 @@ Over = Annotated[
         help="Joint whose position replaces time as the horizontal axis of a picture, such as that of a crank.",
     ),
 ]  # fmt: skip
+Workers = Annotated[
+    int | None, typer.Option(help="Processes on this machine; 0 for this one only.", show_default="one per processor")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Address of a Dask scheduler to compute at, such as tcp://host:8786.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
-from .shared import Json, make_console, new_table, note, print_json
+from .shared import Cluster, Json, Workers, make_console, new_table, note, print_json
 
 if TYPE_CHECKING:
     from ..sweeps import SweepResult
@@ -24,13 +24,6 @@ Output = Annotated[
     typer.Option(
         "--output", "-o", metavar="DIR", help="Where the results go.", show_default="kinetree-sweeps/<name of the file>"
     ),
-]
-Workers = Annotated[
-    int | None, typer.Option(help="Processes on this machine; 0 for this one only.", show_default="one per processor")
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="Address of a Dask scheduler to compute at, such as tcp://host:8786.", show_default=False),
 ]
 Best = Annotated[
     str | None,

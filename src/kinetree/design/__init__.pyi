@@ -5,6 +5,7 @@ from .circuits import circuit as circuit
 from .circuits import dead_points as dead_points
 from .circuits import quick_return as quick_return
 from .circuits import turn as turn
+from .designing import design as design
 from .found_design import FoundDesign as FoundDesign
 from .four_bar_cognates import cognates as cognates
 from .goals import ConditionNumber as ConditionNumber
@@ -12,6 +13,7 @@ from .goals import Dwell as Dwell
 from .goals import Energy as Energy
 from .goals import Function as Function
 from .goals import NaturalFrequency as NaturalFrequency
+from .goals import Own as Own
 from .goals import Path as Path
 from .goals import PinForce as PinForce
 from .goals import Pose as Pose
@@ -33,4 +35,4 @@ from .planar_analysis import mechanical_advantage as mechanical_advantage
 from .planar_analysis import path_curvature as path_curvature
 from .planar_analysis import transmission_angle as transmission_angle
 from .problem import LedPoint as LedPoint
-from .search import design as design
+from .search_progress import SoFar as SoFar

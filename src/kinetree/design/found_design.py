@@ -172,6 +172,22 @@ class FoundDesign:
             rows.append(ChangedNumber(name, before, after, word, low, high, at))
         return tuple(rows)
 
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The same as columns of a table for files."""
+        heads = {"name": "number", "at": "at_bound"}
+        return {heads.get(key, key): [getattr(one, key) for one in self.table] for key in ChangedNumber._fields}
+
+    @property
+    def front_columns(self) -> dict[str, list[float]]:
+        """The front as columns of a table, in SI: both goals, then the free numbers."""
+        found: dict[str, list[float]] = {}
+        for k, row in enumerate(self.front[0].goals[:2] if self.front else ()):
+            found[f"{row.label} [{row.unit}]" if row.unit else row.label] = [one.goals[k].after for one in self.front]
+        for name, unit in zip(self.of.free.names, self.of.free.units, strict=True):
+            found[f"{name} [{unit}]" if unit else name] = [one.numbers[name] for one in self.front]
+        return found
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism as a file, as :meth:`kinetree.Robot.save` does."""
         self.robot.save(path)

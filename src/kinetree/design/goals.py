@@ -7,7 +7,7 @@ those of the measurements are exact derivatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -24,12 +24,13 @@ from ..algorithms.driven_motion import (
     PointMotion,
     ShakingWrench,
 )  # fmt: skip
-from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError, shown
 from ..io.units import in_si
 from ..spatial.arrays import Array
 from .planar_analysis import PlanarMechanism
 
 if TYPE_CHECKING:
+    from ..robot.robot import Robot
     from .problem import DesignProblem, DrivenSamples
 
 TINY = 1e-300
@@ -470,6 +471,55 @@ class NaturalFrequency(MotionGoal):
         return np.sign(square) * rate / (2.0 * np.pi), slopes * scale[..., None, None]
 
 
+# ---------------------------------------------------------------- goals of users
+
+
+@dataclass(frozen=True, eq=False)
+class OwnGoal(MotionGoal):
+    """A number that your own function computes from the mechanism; the search has no gradient of it.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a design as a robot, and returns a number.  NaN, or a :class:`kinetree.KinetreeError` that it raises,
+        means that the design is of no use.
+    name : str, optional
+        For reports; that of the function by default.
+    unit : str
+    larger : bool
+        Whether larger is better.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> def bars(robot):
+    ...     return sum(body.mass for body in robot.model.bodies)
+    >>> kt.design.Own(bars, unit="kg").label
+    'bars'
+    """
+
+    function: Callable[[Robot], float]
+    name: str = ""
+    unit: str = ""  # type: ignore[misc]
+    larger: bool = False  # type: ignore[misc]
+    weight: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The name of the goal in reports."""
+        return self.name or getattr(self.function, "__name__", type(self.function).__name__)
+
+    def of_robot(self, robot: Robot) -> float:
+        """Return the number of a design; NaN if it is of no use."""
+        try:
+            found = self.function(robot)
+        except KinetreeError:
+            return float("nan")
+        if np.shape(found) != () or np.asarray(found).dtype.kind not in "fiub":
+            raise OptionError(f"{self.label!r} returned {shown(found)}: a goal is one number")
+        return float(found)
+
+
 # ---------------------------------------------------------------- points to be met
 
 
@@ -627,4 +677,4 @@ class FunctionGoal(PointGoal):
         return laws, goal, np.full_like(goal, of.free.size)
 
 
-Path, Pose, Function, Reach = PathGoal, PoseGoal, FunctionGoal, ReachGoal
+Path, Pose, Function, Reach, Own = PathGoal, PoseGoal, FunctionGoal, ReachGoal, OwnGoal

@@ -23,6 +23,9 @@ QUADRATIC_STEPS, PRECISE = 60, 1e-11
 LEAST_SQUARES = 100.0
 """Weight of squared misses, relative to the mechanism's size, beside quantities of motions."""
 
+EXCEEDED = 1e3
+"""Weight of exceeded limits where designs are compared that were tried on the way."""
+
 NEAR = 1e-4
 """How strongly equally good designs are pulled toward the start of the search."""
 
@@ -77,8 +80,21 @@ class LocalSearch:
         total += float(self._factors @ here.values[: len(self.of.moving)])
         if len(here.r) and not self.met:
             total += LEAST_SQUARES * float((here.r * self._counts) @ here.r)
-        self._best = min(self._best, (total, z.copy()), key=lambda one: one[0])
+        exceeded = self._exceeded(here)
+        if total + EXCEEDED * exceeded < self._best[0]:
+            self._best = total + EXCEEDED * exceeded, z.copy()
+            said = (
+                f"best so far {self._best[0]:.6g} of the first" if self.of.moving else f"limits off by {exceeded:.3g}"
+            )
+            self.of.progress.tell(self.split(z)[0], self._best[0], said)
         return total
+
+    def _exceeded(self, here: LocalPoint) -> float:
+        """Return by how much limits are exceeded, and points missed that can be met."""
+        rows = [row for row in self.of.rows if isinstance(row.goal, MotionGoal)]
+        values = here.values[len(self.of.moving) : -1] if rows else ()
+        over = sum(max(0.0, row.sign * (row.aimed - x) / row.scale) for row, x in zip(rows, values, strict=True))
+        return float(over + (np.sqrt((here.r * self._counts) @ here.r) if self.met else 0.0))
 
     def slope(self, z: Array) -> Array:
         """Return the gradient of the objective."""

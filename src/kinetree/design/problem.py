@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from ..algorithms.driven_motion import DriveQuality, JointTurn, LineDirection, Measure, PointMotion
-from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..io.units import LENGTHS
 from ..loops.mobility import planar_count
 from ..loops.moved_designs import MeasuredMotion, MovedDesigns
@@ -21,7 +21,7 @@ from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import Array, time_shares
 from .free_numbers import FreeNumbers, refuse_other_unit
-from .goals import MotionGoal, extreme
+from .goals import MotionGoal, OwnGoal, extreme
 from .planar_analysis import PlanarMechanism
 
 TIMES_FINER, MOST_SAMPLES, FEW = 2, 5000, 16
@@ -282,10 +282,37 @@ class DesignProblem:
         The last quantity is the distance from dead points, a squared sine.  True values, without ``sharp``, are taken
         from a more finely sampled motion, unless only samples are given or there are many designs to choose from.
         """
+        own = [k for k, goal in enumerate(goals) if isinstance(goal, OwnGoal)]
+        if own:
+            return self._with_own(u, goals, own, sharp)
         finer: DesignProblem = self
         for _ in range(TIMES_FINER if sharp is None and len(u) <= FEW else 0):
             finer = finer._finer or finer
         return finer._evaluated(u, goals, sharp)
+
+    def _with_own(
+        self, u: Array, goals: Sequence[MotionGoal], own: list[int], sharp: float | None
+    ) -> MeasuredGoals:  # fmt: skip
+        """Return quantities, of which some are numbers of users' functions; they have no derivatives."""
+        rest = [k for k in range(len(goals)) if k not in own]
+        values, follows = np.full((len(u), len(goals) + 1), np.nan), np.ones(len(u), dtype=bool)
+        values[:, -1] = 1.0  # without a motion there are no dead points
+        if rest:
+            found = self.evaluate(u, [goals[k] for k in rest], sharp)
+            values[:, [*rest, -1]], follows = found.values, found.follows.copy()
+        for lane in np.flatnonzero(follows):
+            values[lane, own] = self._own_values(u[lane], [goals[k] for k in own])
+        follows &= np.isfinite(values).all(axis=-1)
+        values[~follows] = np.nan
+        return MeasuredGoals(self, u, values, follows, [])
+
+    def _own_values(self, u: Array, goals: Sequence[MotionGoal]) -> list[float]:
+        """Return the numbers of users' functions for one design; NaN if it cannot be drawn."""
+        try:
+            robot = self.free.built(u)
+        except KinetreeError:
+            return [float("nan")] * len(goals)
+        return [goal.of_robot(robot) for goal in goals if isinstance(goal, OwnGoal)]
 
     @cached_property
     def _finer(self) -> DesignProblem | None:

@@ -1,28 +1,23 @@
-"""The search for a mechanism's numbers that meet the goals: points first, then motions, from many starts."""
+"""One search for numbers of a mechanism that meet the goals: points first, then motions, from many starts."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError, UnsupportedError, refuse_unknown
+from ..evaluation.small_matrices import one_blas_thread
 from ..io.interrupts import are_interrupts_passed_on
-from ..io.progress import Bar
-from ..io.units import in_si
-from ..robot.load import load
-from ..robot.robot import Robot
 from ..spatial.arrays import Array
-from ..spatial.numbers import real_number, whole_number
+from .evolution_search import EvolutionSearch
 from .found_design import AT_BOUND, FoundDesign, GoalRow
-from .free_numbers import FreeNumbers
-from .goals import DesignGoal, Limit, MotionGoal, PointGoal
+from .goals import DesignGoal, Limit, MotionGoal, OwnGoal, PointGoal
 from .local_search import LocalSearch
 from .precision_points import SOLVED, Met, PrecisionPoints
 from .problem import DesignProblem
+from .search_progress import SearchProgress
 from .starts import beside, screened
 
 SHARP = (30.0, 300.0, 3000.0)
@@ -44,104 +39,14 @@ MOST_POLISHED, NEARLY_MET = 4, 0.02
 NO_DEAD_POINT = 1e-3
 """Least squared sine at which motions count as clear of dead points, or a tenth of that of the drawing."""
 
+STEP_ASIDE = 0.05
+"""How far numbers are changed to see whether anything depends on them, in parts of their ranges."""
+
+GRADIENTS, EVOLUTION = METHODS = ("gradients", "cma")
+INTERRUPTED = "interrupted: this is the best so far"
+
 SAME = 1e-5
 """Designs that differ by less than this fraction of their ranges are the same."""
-
-
-@explains_arguments
-def design(
-    mechanism: Robot | str | os.PathLike[str], free: Mapping[Any, Any] | Sequence[str] | str, wanted: Any,
-    subject_to: Any = (), *, motion: Any = None, speed: float | str = 1.0, samples: int = 72,
-    starts: int | None = None, seed: int = 0, pareto: int | None = None, shortest: float | str | None = None,
-    progress: bool = True, threads: int = 1,
-) -> FoundDesign:  # fmt: skip
-    """Search for numbers of a mechanism that meet its goals, with exact gradients.
-
-    Parameters
-    ----------
-    mechanism : Robot, str or path
-        A mechanism with loops, such as :func:`kinetree.linkage` makes, a name of the gallery or a file.
-    free : mapping or names
-        Numbers that may change: in a drawing ``"A.x"``, ``"B.A"`` (a distance), ``"crank.mass"``, ``"s.stiffness"``, or
-        ``"A"`` for both numbers of a point; in other mechanisms ``"crank_pin.position.x"``, ``"loops.pin.seat.y"``,
-        ``"coupler.mass"``.  Each has bounds ``(low, high)``, a distance that it may move from the drawing, a tie
-        ``"= -B.x"``, or None for default bounds.  Several names in a tuple share one number.  You may introduce a name
-        of your own that others are tied to: ``{"r": ("0.1 m", "0.3 m"), "C.x": "= r", "D.x": "= -0.5 * r"}``.
-    wanted : goal, or sequence of goals
-        Such as ``kt.design.Path("P", points)`` or ``kt.design.Torque()``; weights are factors, ``0.1 * goal``.
-    subject_to : limit, or sequence of limits
-        Such as ``kt.design.TransmissionAngle("B") >= "40 deg"``; a goal of points given here without a bound must be
-        met.
-    motion : optional
-        The motion that quantities are measured over: ``"turn"`` (default), ``(start, end)`` of the drive, arrays
-        ``(q, v, a)`` or ``(t, q, v, a)`` of the independent freedoms, a trajectory of them, or a
-        :class:`kinetree.design.LedPoint`, from which the drives follow.
-    speed : float or str
-        Speed of the drive if the motion does not determine it: rad/s or m/s, or ``"60 rpm"``.
-    samples : int
-        Number of samples of the motion.
-    starts : int, optional
-        How many designs to begin with, including the drawing.  By default as many as it takes.
-    seed : int
-        Seed of the random starts: the same seed gives the same design.
-    pareto : int, optional
-        For two goals: return a front of this many designs between the best for either, see :attr:`FoundDesign.front`.
-    shortest : float or str, optional
-        Least distance between two pins of a link; by default 2 % of the mechanism's size.
-    progress : bool
-        Whether to show the best design so far, on a terminal.  Ctrl-C ends the search and keeps it.
-    threads : int
-
-    Returns
-    -------
-    FoundDesign
-        Print it to see which goals are met, by how much the rest are missed, and which limits are active.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> four_bar = kt.linkage(
-    ...     {"O": (0, 0), "C": (100, 0), "A": (0, 30), "B": (90, 80), "P": (40, 120)},
-    ...     {"crank": "O A", "coupler": "A B P", "rocker": "B C"}, ground="O C", motor="O", units="mm")
-    >>> found = kt.design(four_bar, free=["C", "A", "B", "P"],
-    ...     wanted=kt.design.Path("P", [(30, 120), (10, 110), (-10, 90), (-20, 60)]))
-    >>> found.solved
-    True
-    """
-    robot = mechanism if isinstance(mechanism, Robot) else load(mechanism)
-    numbers = FreeNumbers(robot, free)
-    rate = real_number(in_si(speed, "rad/s", "speed"), "speed")
-    count = whole_number(samples, "samples", 3)
-    problem = DesignProblem(robot, numbers, motion, rate, count, threads)
-    least = 0.02 * numbers.size if shortest is None else numbers.in_si(shortest, "m", "shortest")
-    goals, limits = _goals(wanted), [_limit(one) for one in _several(subject_to)]
-    search = DesignSearch(problem, goals, limits, least, np.random.default_rng(seed), starts, progress)
-    return search.run() if pareto is None else search.front(whole_number(pareto, "pareto", 2))
-
-
-def _several(given: Any) -> list[Any]:
-    if isinstance(given, Mapping):
-        return list(given.values())
-    return list(given) if isinstance(given, (list, tuple)) else [given]
-
-
-def _goals(given: Any) -> list[DesignGoal]:
-    found = _several(given)
-    for one in found:
-        if not isinstance(one, DesignGoal):
-            hint = "; with a bound it belongs to subject_to" if isinstance(one, Limit) else ""
-            raise OptionError(f"wanted is goals of kt.design, such as Path or Torque, not {one!r}{hint}")
-    if not found:
-        raise OptionError("wanted names no goal: what is the mechanism to do?")
-    return found
-
-
-def _limit(given: Any) -> Limit:
-    if isinstance(given, PointGoal):
-        return Limit(given, high=given.within)
-    if not isinstance(given, Limit):
-        raise OptionError(f"subject_to is goals with bounds, such as kt.design.Torque() <= 2.0, not {given!r}")
-    return given
 
 
 @dataclass
@@ -183,12 +88,13 @@ class DesignSearch:
     shortest : float
     rng : Generator
     starts : int, optional
-    progress : bool
+    progress : SearchProgress
+    method : str, optional
     """
 
     def __init__(
         self, of: DesignProblem, goals: Sequence[DesignGoal], limits: Sequence[Limit], shortest: float,
-        rng: np.random.Generator, starts: int | None, progress: bool,
+        rng: np.random.Generator, starts: int | None, progress: SearchProgress, method: str | None = None,
     ) -> None:  # fmt: skip
         self.of, self.free, self.goals, self.limits = of, of.free, list(goals), list(limits)
         self.rng, self.starts, self.progress, self.shortest = rng, starts, progress, shortest
@@ -204,6 +110,7 @@ class DesignSearch:
         self.notes: list[str] = []
         self.idle: list[str] = []
         self.interrupted = False
+        self.method = self._method(method)
 
     def _rows(self, limit: Limit) -> list[LimitRow]:
         goal, found = limit.goal, []
@@ -217,54 +124,93 @@ class DesignSearch:
             raise OptionError(f"{goal.label}: it may miss by a positive length, or without one by nothing")
         return found
 
+    def _method(self, asked: str | None) -> str:
+        """Return how to search, and note if there is no choice."""
+        own = list(dict.fromkeys(goal.label for goal in self.asked if isinstance(goal, OwnGoal)))
+        if asked is not None:
+            refuse_unknown("method of a design", asked, METHODS)
+        method = asked or (EVOLUTION if own else GRADIENTS)
+        if method == GRADIENTS and own:
+            raise UnsupportedError(f"{own[0]} has no gradients: leave out method, or give method={EVOLUTION!r}")
+        if method == EVOLUTION and self.points is not None:
+            why = f"{own[0]} has no gradients" if own else f"method={EVOLUTION!r} has none"
+            raise UnsupportedError(
+                f"{self.points.goals[0].label}: points are met by gradients, and {why}; a function of your own may "
+                "return how far points are missed"
+            )
+        if method == EVOLUTION and asked is None:
+            self.notes.append(f"searched by CMA-ES, since {', '.join(own)} has no gradients")
+        return method
+
     # ---------------------------------------------------------------- the whole search
 
     def run(self) -> FoundDesign:
         """Return the best design."""
+        return self.reported(self.best())
+
+    @one_blas_thread()
+    def best(self) -> BestSoFar:
+        """Search; Ctrl-C ends it."""
         best = BestSoFar(self.free.start.copy())
         try:
             self._name_idle()
             if self.points is not None:
                 best = self._met(self.points)
-            if self.asked:
-                best = self._improved(best)
-            if self.interrupted:
-                self.notes.append("interrupted: this is the best so far")
+            if self.asked and not self.interrupted:
+                best = self._evolved() if self.method == EVOLUTION else self._improved(best)
         except KeyboardInterrupt:
             if are_interrupts_passed_on():
                 raise
             self.interrupted = True
-            self.notes.append("interrupted: this is the best so far")
-        return self._found(best)
+        if self.interrupted:
+            self.notes.append(INTERRUPTED)
+        return best
 
     def front(self, count: int) -> FoundDesign:
         """Return the best design for both goals together, with a front of designs between the best for either goal."""
         if len(self.moving) != 2 or len(self.goals) != 2:
             raise OptionError("a front needs two goals that are numbers of a motion, wanted=[Torque(), ShakingForce()]")
-        both, ends = self.run(), []
-        for k in (0, 1):
-            ends.append(self._again([self.goals[k]], [], both.unknowns))
-        low, high = (self._values(end)[1] for end in reversed(ends))
-        sign, between, found = -1.0 if self.goals[1].larger else 1.0, [ends[0]], ends[0]
+        both = self.run()
+        found = [both]
+        try:
+            self._between(both, count, found)
+        except KeyboardInterrupt:
+            if are_interrupts_passed_on():
+                raise
+            self.interrupted = True
+            both = replace(both, notes=(*both.notes, f"{INTERRUPTED}, and a part of the front"))
+        return replace(both, front=tuple(self._of_front(design) for design in found[1:]))
+
+    def _between(self, both: FoundDesign, count: int, found: list[FoundDesign]) -> None:
+        """Add designs from the best for the first goal to the best for the second one."""
+        if self.interrupted:
+            return
+        first, last = (self._again([goal], [], both.unknowns) for goal in self.goals)
+        low, high = (self._values(end)[1] for end in (last, first))
+        sign = -1.0 if self.goals[1].larger else 1.0
+        found.append(first)
         for bound in np.linspace(high, low, count)[1:-1]:
             limit = LimitRow(self.goals[1], float(bound), -sign, max(abs(float(bound)), 1e-9))
-            found = self._again([self.goals[0]], [limit], found.unknowns)
-            between.append(found)
-        rows = [self._reported(design) for design in (*between, ends[1])]
-        return replace(both, front=tuple(rows))
+            found.append(self._again([self.goals[0]], [limit], found[-1].unknowns))
+        found.append(last)
 
     def _again(self, goals: list[DesignGoal], rows: list[LimitRow], begin: Array) -> FoundDesign:
-        """Search once more from a design, for some of the goals, with further limits."""
-        other = DesignSearch(self.of, goals, self.limits, self.shortest, self.rng, self.starts, self.progress)
+        """Search once more from a design, for some of the goals, with further limits; Ctrl-C ends the whole front."""
+        other = DesignSearch(
+            self.of, goals, self.limits, self.shortest, self.rng, self.starts, self.progress, self.method
+        )
         other.rows += rows
         other.asked += [row.goal for row in rows if isinstance(row.goal, MotionGoal)]
         other.begin = begin
-        return other.run()
+        found = other.run()
+        if other.interrupted:
+            raise KeyboardInterrupt
+        return found
 
     def _values(self, design: FoundDesign) -> Array:
         return np.asarray(self.of.evaluate(design.unknowns[None], self.moving, None).values[0])
 
-    def _reported(self, design: FoundDesign) -> FoundDesign:
+    def _of_front(self, design: FoundDesign) -> FoundDesign:
         """Return a design of the front with both goals, and no limits."""
         both = self.of.evaluate(np.stack([self.free.start, design.unknowns]), self.moving, None).values
         words = ["larger" if goal.larger else "smaller" for goal in self.moving]
@@ -273,6 +219,9 @@ class DesignSearch:
 
     def _name_idle(self) -> None:
         """Name numbers that nothing depends on."""
+        if any(isinstance(goal, OwnGoal) for goal in self.asked):
+            self._name_idle_by_steps()
+            return
         u = np.clip(self.free.random(6, self.rng), self.free.low, self.free.high)
         touched = np.zeros(u.shape[-1], dtype=bool)
         if self.points is not None:
@@ -284,9 +233,22 @@ class DesignSearch:
                 return
             sizes = np.abs(np.nan_to_num(found.values[:, :-1, None])) / (self.free.high - self.free.low)
             touched |= (np.abs(np.nan_to_num(found.slopes[:, :-1])) > 1e-12 * sizes).any(axis=(0, 1))
+        self._note_idle(touched)
+
+    def _note_idle(self, touched: Array) -> None:
         self.idle = [name for name, used in zip(self.free.names, touched, strict=True) if not used]
         if self.idle:
             self.notes.append(f"nothing that is wanted depends on {', '.join(self.idle)}: left as drawn")
+
+    def _name_idle_by_steps(self) -> None:
+        """Name numbers of which nothing depends on either of two values beside the drawing."""
+        steps = STEP_ASIDE * (self.free.high - self.free.low) * np.eye(len(self.free.names))
+        u = np.clip(self.free.start + np.concatenate([0.0 * steps[:1], steps, -steps]), self.free.low, self.free.high)
+        found = self.of.evaluate(u, self.asked, SHARP[0])
+        values = np.where(found.follows[:, None], found.values[:, :-1], np.nan)
+        same = (values[1:] == values[0]) | ~found.follows[1:, None] | ~found.follows[0]
+        told = found.follows[1:].reshape(2, -1).any(axis=0) & found.follows[0]
+        self._note_idle(~(same.all(axis=-1).reshape(2, -1).all(axis=0) & told))
 
     # ---------------------------------------------------------------- points
 
@@ -295,7 +257,7 @@ class DesignSearch:
         most, done, parts = self.starts or MOST_STARTS, 0, []
         best = BestSoFar(self.free.start.copy())
         enough, stale = self._enough(points), 0
-        with Bar(most, "design", counted=True, wanted=self.progress) as bar:
+        with self.progress.of(most):
             count = min(FIRST_ROUND, most)
             try:
                 while done < most:
@@ -304,7 +266,8 @@ class DesignSearch:
                     known, size = len(best.others), best.size
                     best = self._chosen(points, Met.joined(parts))
                     parts = [Met.joined(parts)]
-                    bar.show(done, f"design: misses by {best.size:.3g} of its size")
+                    self.progress.step(done)
+                    self.progress.tell(best.u, best.size, f"misses by {best.size:.3g} of its size")
                     is_met = best.met is not None and bool(self._is_met(points, best.met))
                     nothing_new = is_met and done > count >= 16 * FIRST_ROUND and len(best.others) == known
                     good = is_met and not best.defect
@@ -316,7 +279,7 @@ class DesignSearch:
             except KeyboardInterrupt:
                 if not parts or are_interrupts_passed_on():
                     raise
-                self.notes.append("interrupted: this is the best so far")
+                self.interrupted = True
         return best
 
     def _enough(self, points: PrecisionPoints) -> int:
@@ -389,24 +352,20 @@ class DesignSearch:
         if not follows.any():
             self.notes.append(f"none of {len(u)} designs follows the whole motion: they come to dead points")
             return best
-        first = int(np.flatnonzero(follows)[0])
-        n = len(self.moving)
-        self.scales = np.maximum(
-            np.abs(values[first, :n]), 1e-9 * max(1.0, np.nanmax(np.abs(values[:, :n]), initial=0.0))
-        )
+        self._take_scales(values[int(np.flatnonzero(follows)[0])], values)
         self.guard = min(NO_DEAD_POINT, 0.1 * float(np.nanmax(values[:, -1])))
-        merit = np.where(follows, self._merit(values), np.inf)
+        merit = np.where(follows, self.merit(values), np.inf)
         order = [0, *(k for k in np.argsort(merit) if k)] if follows[0] else list(np.argsort(merit))
         order = [k for k in order if follows[k]][:REFINED]
         found = BestSoFar(u[order[0]], np.inf, best.met, best.others, best.defect)
-        with Bar(len(order), "design", counted=True, wanted=self.progress) as bar:
+        with self.progress.of(len(order)):
             tried = []
             for k, lane in enumerate(order):
                 if self.interrupted:
                     break
                 drives = self.points.unwrapped(met[lane].q[:, self.of.entries]) if self.points else None
                 tried.append(self._descended(u[lane], drives, SHARP[:1]))
-                bar.show(k, f"design: best so far {min(size for *_, size in tried):.6g} of the first")
+                self.progress.step(k + 1)
             there, at, _ = min(tried, key=lambda one: one[2])
             found.u, at, found.size = self._descended(there, at, SHARP[1:])
             found.u, at = self._within_limits(found.u, at)
@@ -415,14 +374,42 @@ class DesignSearch:
                 found.defect = self.points.defects(found.met[None])[0]
         return found
 
-    def _merit(self, values: Array) -> Array:
+    def _take_scales(self, first: Array, values: Array) -> None:
+        """Let goals count in parts of what they are for a design."""
+        n = len(self.moving)
+        self.scales = np.maximum(np.abs(first[:n]), 1e-9 * max(1.0, np.nanmax(np.abs(values[:, :n]), initial=0.0)))
+
+    def _evolved(self) -> BestSoFar:
+        """Search by CMA-ES from the drawing, or if it is of no use from the best of random designs, and from others."""
+        count = self.starts or 1
+        u = self.free.random(count, self.rng) if self.begin is None else self.begin[None]
+        idle = [name in self.idle for name in self.free.names]
+        u[:, idle] = self.free.start[idle]
+        looked = self.of.evaluate(u[:1], self.asked, None)
+        if not looked.follows.any():
+            u = np.concatenate([self.free.random(USUAL_STARTS, self.rng)[1:], u[1:]])
+            looked = self.of.evaluate(u, self.asked, None)
+        if not looked.follows.any():
+            self.notes.append(f"none of {len(u)} designs is of use: the search has nowhere to begin")
+            return BestSoFar(self.free.start.copy())
+        first = int(np.flatnonzero(looked.follows)[0])
+        self._take_scales(looked.values[first], looked.values)
+        self.guard = min(NO_DEAD_POINT, 0.1 * float(np.nanmax(looked.values[:, -1])))
+        begin = np.concatenate([u[first : first + 1], np.delete(u, first, axis=0)])[:count]
+        best = EvolutionSearch(self).run(begin)
+        if not self.interrupted and not any(isinstance(goal, OwnGoal) for goal in self.asked):
+            best, *_ = self._descended(best, None, SHARP[1:])
+            best, _ = self._within_limits(best, None)
+        return BestSoFar(best)
+
+    def merit(self, values: Array, slack: float = 1e-4) -> Array:
         """Return the objective plus the violations of limits, from true values (L, G + 1)."""
         n = len(self.moving)
         signs = np.array([-1.0 if goal.larger else 1.0 for goal in self.moving])
         weights = np.array([goal.weight for goal in self.moving])
         merit = (signs * weights * values[:, :n] / self.scales).sum(axis=-1)
         for k, row in enumerate(r for r in self.rows if isinstance(r.goal, MotionGoal)):
-            merit = merit + 1e3 * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - 1e-4, 0.0)
+            merit = merit + 1e3 * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - slack, 0.0)
         return merit
 
     def _descended(self, u: Array, drives: Array | None, sharp: Sequence[float]) -> tuple[Array, Array | None, float]:
@@ -461,7 +448,7 @@ class DesignSearch:
         return u, drives
 
     def _true_merit(self, u: Array, drives: Array | None) -> float:
-        size = float(self._merit(self.of.evaluate(u[None], self.asked, None).values)[0])
+        size = float(self.merit(self.of.evaluate(u[None], self.asked, None).values)[0])
         if self.points is None or drives is None:
             return size
         r, *_ = self.points.driven(u, drives)
@@ -469,7 +456,7 @@ class DesignSearch:
 
     # ---------------------------------------------------------------- what was found
 
-    def _found(self, best: BestSoFar) -> FoundDesign:
+    def reported(self, best: BestSoFar) -> FoundDesign:
         """Return the result, with true values before and after."""
         met = best.met
         u = np.stack([self.free.start, best.u])

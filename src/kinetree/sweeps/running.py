@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-import sysconfig
 import tempfile
 import time as clock
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -18,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, OptionError, OutputError, Setting, SpeedWarning, refuse_unknown_arguments, warn
+from ..errors import KinetreeError, OptionError, OutputError, Setting, refuse_unknown_arguments, warn
 from ..io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
 from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
+from ..io.pickled_calls import pickled
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
 from ..spatial.arrays import Array
@@ -256,46 +255,13 @@ def _computed(
             is_first = False
     if not count:
         return
-    blob = None if cluster is None and workers == 0 else pickled(study)
+    own = [] if (function := getattr(study, "function", None)) is None else [function]
+    blob = None if cluster is None and workers == 0 else pickled(study, "the study", own)
     if blob is None:
         yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
         return
     with executor_of(cluster, workers, timeout) as (executor, at_once):
         yield from _by_others(executor, at_once, blob, tasks)
-
-
-def pickled(study: SweepStudy) -> bytes | None:
-    """Return a study pickled for another process; None, with a warning, if that is impossible."""
-    try:
-        import cloudpickle
-
-        with _by_value(cloudpickle, study):
-            return bytes(cloudpickle.dumps(study))
-    except Exception as problem:  # one of the user's own classes, or cloudpickle is missing: kinetree[sweep] has it
-        warn(f"the study cannot be sent to other processes ({problem}): everything runs in this one", SpeedWarning)
-        return None
-
-
-@contextmanager
-def _by_value(cloudpickle: Any, study: SweepStudy) -> Iterator[None]:
-    """Pickle the module of a user's function by value: other processes may not find it, and other machines lack it."""
-    module = inspect.getmodule(getattr(study, "function", None))
-    own = module is not None and module.__name__ != "__main__" and not _is_installed(module)
-    if own:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        if own:
-            cloudpickle.unregister_pickle_by_value(module)
-
-
-def _is_installed(module: Any) -> bool:
-    """Return whether a module belongs to Python, to an installed package, or to kinetree."""
-    if module.__name__.partition(".")[0] == __name__.partition(".")[0] or not getattr(module, "__file__", None):
-        return True
-    places = {sysconfig.get_path(key) for key in ("stdlib", "purelib", "platlib")}
-    return any(Path(module.__file__).is_relative_to(place) for place in places)
 
 
 def _by_others(executor: Executor, at_once: int, blob: bytes, tasks: Iterator[Task]) -> Iterator[Done]:

@@ -31,7 +31,7 @@ GOALS = {
 """Goals by their names in files, and those in :mod:`kinetree.design`."""
 
 BOUNDS = ("at_least", "at_most")
-OPTIONS = ("motion", "speed", "samples", "starts", "seed", "pareto", "shortest", "threads")
+OPTIONS = ("motion", "speed", "samples", "starts", "seed", "pareto", "shortest", "method", "searches", "threads")
 DESIGN_KEYS = ("free", "wanted", "subject_to", *OPTIONS)
 
 
@@ -49,12 +49,12 @@ class DesignTask:
     def __call__(self, quick: bool) -> Outcome:
         """Search, as an analysis of a study."""
         found = self.run(progress=False)
-        table = {"number": [one.name for one in found.table], "unit": [one.unit for one in found.table]}
-        columns = {key: [getattr(one, key) for one in found.table] for key in ("before", "after", "low", "high")}
         figures: dict[str, Any] = {"before-and-after": lambda figure: before_and_after(figure, found, [])}
+        tables = {"numbers": found.columns}
         if found.front:
+            tables["front"] = found.front_columns
             figures["front"] = lambda figure: front(figure, found.front)
-        return Outcome((), {"numbers": table | columns}, {}, figures, [f"```\n{found}\n```"])
+        return Outcome((), tables, {}, figures, [f"```\n{found}\n```"])
 
 
 def read_design(reader: NodeReader, node: Node, robot: Robot) -> DesignTask:
