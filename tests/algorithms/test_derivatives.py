@@ -449,7 +449,7 @@ def test_a_wrench_on_the_base_changes_nothing() -> None:
 @pytest.mark.parametrize("name", [INVERSE, FORWARD])
 def test_the_recursion_takes_fewer_operations_than_differentiated_graphs(name: str) -> None:
     """The reason why there is one; numbers in docs/derivatives.md."""
-    robot = load_quietly(robot_file(FIXED["ur5"]))
+    robot = load_quietly(robot_file(FIXED["panda"]))
     n = robot.nv
     graphs = {}
     for algorithm in (name, f"{name}_derivatives"):

@@ -19,6 +19,7 @@ from ..spatial.formula import symbols_among
 from .actuators import Actuator, JointCoupling, Tendon
 from .force_units import FORCE_OF
 from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
+from .joint_offsets import without_offset
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -166,6 +167,9 @@ class Link:
     stiffness: Floats = ()
     spring_rest: Floats = ()
     added: ArticulatedInertia | None = None
+    turn: float = 0.0
+    """The part of the placement that is a turn about the joint's own axis: added to the coordinate in
+    :meth:`transform`, which costs less."""
 
     @property
     def freedoms(self) -> range:
@@ -179,7 +183,8 @@ class Link:
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return the pose of the body in its parent."""
-        return self.placement @ self.kind.transform(q)
+        straight = isinstance(self.turn, float) and self.turn == 0.0
+        return self.placement @ self.kind.transform(q if straight else [q[0] + self.turn])
 
     def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
         """Return the motion subspace in body coordinates."""
@@ -424,13 +429,14 @@ class Model:
             if joint.mimic:
                 owner = self.joint(joint.mimic.leader)
                 ratio, offset = joint.mimic.ratio, joint.mimic.offset
+            placement, turn = without_offset(joint.placement.spatial(), joint.kind)
             found.append(
                 Link(
                     i,
                     joint.parent,
                     joint.name,
                     joint.kind,
-                    joint.placement.spatial(),
+                    placement,
                     body.mass_properties.spatial(),
                     joint.armature,
                     owner.q_slice,
@@ -441,6 +447,7 @@ class Model:
                     joint.stiffness,
                     joint.spring_rest,
                     body.added,
+                    turn,
                 )
             )
         return tuple(found)

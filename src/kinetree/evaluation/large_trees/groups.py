@@ -139,9 +139,11 @@ class GroupedTree:
 
     @cached_property
     def constants(self) -> list[tuple[float, ...]]:
-        """Numbers of all links in a fixed order: placement, inertia, rotor, spring, axis."""
+        """Numbers of all links in a fixed order: placement, inertia, turn, rotor, spring, axis."""
         return [
-            _constants(link.placement, link.inertia, (link.armature, link.stiffness, link.spring_rest), link.kind)
+            _constants(
+                link.placement, link.inertia, ((link.turn,), link.armature, link.stiffness, link.spring_rest), link.kind
+            )
             for link in self.links
         ]
 

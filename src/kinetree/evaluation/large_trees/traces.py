@@ -96,7 +96,8 @@ class Trace:
         first, mass, second = take(3), take(1)[0], take(6)
         return replace(
             link, placement=Transform(rotations, ZERO3 if link.placement.translation is ZERO3 else Vec3(*translation)),
-            inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)), armature=tuple(take(len(link.armature))),
+            inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)), turn=take(1)[0],
+            armature=tuple(take(len(link.armature))),
             stiffness=tuple(take(len(link.stiffness))), spring_rest=tuple(take(len(link.spring_rest))),
             kind=kind_with(link.kind, list(numbers)),
         )  # fmt: skip
