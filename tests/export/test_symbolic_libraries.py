@@ -1037,6 +1037,19 @@ def test_simplified_equations_have_the_same_values(kind, bodies):
         assert_close(numbers_in(found, state), reference(robot, name, state).ravel(), TOLERANCE)
 
 
+def pendulum_of_mass(mass):
+    builder = kt.Builder(gravity=(0, 0, -10))
+    return builder.body("bob", "base", kt.Revolute("y"), mass=mass, com=(0, 0, -0.3)).build()
+
+
+def test_equations_show_one_kind_of_numbers():
+    exact, decimal = (str(pendulum_of_mass(1 / 3).equations(numbers=numbers)) for numbers in ("exact", "float"))
+    assert "." not in exact
+    assert "M[1,1] = 3/100" in exact
+    assert "M[1,1] = 0.03\n" in decimal  # without zeros at the end
+    assert "/" not in decimal
+
+
 def test_numbers():
     builder = kt.Builder(gravity=(0, 0, -10))
     builder.body("bob", "base", kt.Revolute("y"), mass=0.1, com=(0, 0, -0.3), inertia=(0, 1 / 3, 1 / 3))
@@ -1044,8 +1057,12 @@ def test_numbers():
     q = sp.Symbol("q1", real=True)
     assert symbolic.expression(robot, "gravity_force").value[0] == sp.Rational(3, 10) * sp.sin(q)
     third = symbolic.expression(robot, "mass_matrix").value[0]
-    assert isinstance(third, sp.Float)  # a third is not written as a decimal of twelve digits
-    assert float(third) == robot.mass_matrix([0.0])[0, 0]
+    assert third == sp.Rational(1, 3) + sp.Rational(9, 1000)
+    long = symbolic.expression(pendulum_of_mass(0.123456789012345), "gravity_force").value[0]
+    assert long == sp.Rational(123456789012345, 10**15) * 3 * sp.sin(q)  # as written, however long
+    root = symbolic.expression(pendulum_of_mass(2**0.5), "gravity_force").value[0]
+    assert not root.atoms(sp.Float)
+    assert float(root.coeff(sp.sin(q))) == pytest.approx(3 * 2**0.5, rel=1e-15)
     shown = symbolic.expression(robot, "gravity_force", numbers="float").value[0]
     assert str(shown) == "0.3*sin(q1)"
     rounded = symbolic.expression(robot, "mass_matrix", numbers=lambda x: sp.nsimplify(x, tolerance=1e-10)).value[0]

@@ -90,8 +90,9 @@ def expression(
     symbols : mapping of input name to sequence of symbols
         By default q1, q2, ... for ``q``, and so on, all real.
     numbers : "exact", "float" or callable
-        Whether to write numbers as fractions that equal their decimals (0.1 is 1/10; only fractions of more than twelve
-        digits are written as decimals), as decimals, or converted by a function such as ``sympy.nsimplify``.
+        Whether to write numbers as fractions that equal their decimals (0.1 is 1/10, however long these are; a float
+        next to a fraction such as 1/3 is that fraction), as decimals, or converted by a function such as
+        ``sympy.nsimplify``.
     simplify : bool or callable
         Whether to bring every entry into a short form (except those with many thousands of terms), to leave it as it
         is, or to apply a function such as ``sympy.simplify``.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
@@ -13,9 +15,25 @@ from ...spatial.formula import PI
 Number = Callable[[float], Any]
 
 
+MOST_DIGITS = 15
+"""So many digits of a decimal survive in a float; one with more was computed, not typed."""
+
+LARGEST_DENOMINATOR = 1000
+
+
 def as_written(x: float) -> Any:
-    """Return the fraction equal to a float's shortest decimal form: 0.1 is 1/10."""
-    return sp.Rational(repr(float(x))) if math.isfinite(x) else sp.Float(x)
+    """Return the fraction equal to a float's shortest decimal form: 0.1 is 1/10.
+
+    Floats that need more than 15 digits are small fractions, such as 1/3, if these have the same float.
+    """
+    if not math.isfinite(x):
+        return sp.Float(x)
+    decimal = Decimal(repr(float(x)))
+    if len(decimal.as_tuple().digits) > MOST_DIGITS:
+        small = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
+        if float(small) == x:
+            return sp.Rational(small)
+    return sp.Rational(str(decimal))
 
 
 def exact(x: Any, number: Number = as_written) -> Exact:

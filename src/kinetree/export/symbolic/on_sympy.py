@@ -24,9 +24,6 @@ from .simplify import postorder, tidy
 
 NUMBERS = ("exact", "float")
 
-LONGEST = 10**12
-"""Fractions with larger numbers than this are written as decimals."""
-
 Symbols = Mapping[str, Sequence[Any]]
 
 
@@ -62,7 +59,7 @@ class Style:
         for part in postorder(e, lambda x: x.args):
             if part in (sp.zoo, sp.nan):
                 raise ZeroDivisionError
-            if part.is_Rational and self._is_long(part):
+            if self.decimals and part.is_Rational and part.q > 2:  # halves are also exponents of roots
                 shown[part] = sp.Float(part)
             elif any(shown[x] is not x for x in part.args):
                 shown[part] = part.func(*(shown[x] for x in part.args))
@@ -70,10 +67,10 @@ class Style:
                 shown[part] = part
         return shown[e]
 
-    def _is_long(self, r: Any) -> bool:
-        if self.decimals and r.q > 2:  # halves are kept: they are also exponents of roots
-            return True
-        return bool(max(abs(r.p), r.q) > LONGEST)
+
+def plain(e: Any) -> str:
+    """Return an expression as text, decimals without zeros at their end."""
+    return str(sp.sstr(e, full_prec=False)).replace("**", "^")
 
 
 # ------------------------------------------------------------------ symbols
@@ -275,7 +272,7 @@ class Equations:
         )
         named = zip(alike or [f"{v}, {a}" for v, a in zip(self.v, self.a, strict=True)], model.v_names, strict=True)
         lines = [f"equations of motion of {self.subject.name!r}", *(f"  {symbols}: {name}" for symbols, name in named)]
-        lines += [left if e is None else f"{left} = {e}".replace("**", "^") for _, left, e in self._lines()]
+        lines += [left if e is None else f"{left} = {plain(e)}" for _, left, e in self._lines()]
         return "\n".join(lines)
 
     def _text(self, e: Any) -> str:
