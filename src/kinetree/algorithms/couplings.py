@@ -21,8 +21,13 @@ def _sums(tree: Model, coupling: JointCoupling, q: Scalars) -> tuple[Taut, Taut]
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
     """Return the error of each coupling, in the unit of its y."""
-    sums = [_sums(tree, coupling, q) for coupling in tree.couplings]
-    return [y.length - evaluate(c.polynomial, x.length) for c, (y, x) in zip(tree.couplings, sums, strict=True)]
+    return [gap(tree, coupling, q) for coupling in tree.couplings]
+
+
+def gap(tree: Model, coupling: JointCoupling, q: Scalars) -> Scalar:
+    """Return the error of one coupling, in the unit of its y."""
+    y, x = _sums(tree, coupling, q)
+    return y.length - evaluate(coupling.polynomial, x.length)
 
 
 def matrix(tree: Model, q: Scalars) -> list[list[Scalar]]:

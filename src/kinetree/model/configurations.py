@@ -65,3 +65,14 @@ def within_limits(model: Model, q: np.ndarray, slack: float = 0.0) -> np.ndarray
         own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]
         within &= ((own >= np.array(joint.lower) - slack) & (own <= np.array(joint.upper) + slack)).all(axis=-1)
     return np.asarray(within)
+
+
+def brought_within_limits(model: Model, q: np.ndarray) -> np.ndarray:
+    """Return a configuration, (nq,), with joints that are beyond a limit in the middle of their range."""
+    q = q.copy()
+    for joint in model.joints:
+        for k, (low, high) in enumerate(zip(joint.lower, joint.upper, strict=True) if joint.nq == joint.nv else ()):
+            place = joint.q_slice.start + k
+            if not joint.mimic and not low <= q[place] <= high and np.isfinite(low + high):
+                q[place] = 0.5 * (low + high)
+    return q

@@ -38,7 +38,7 @@ def without_offset(placement: Transform, kind: JointKind) -> Divided:
     if axis is None or not numbers or not all(isinstance(x, float) for x in numbers):
         return Divided(placement)
     k, sign = axis
-    whole = np.array(placement.matrix().to_rows())
+    whole: Array = np.array(placement.matrix().to_rows())
     factors = _factors_that_carry(k, whole)
     rest = _product(factors).T @ whole
     turn = _turn(k, rest[(k + 1) % 3, (k + 1) % 3], rest[(k + 2) % 3, (k + 1) % 3])

@@ -133,6 +133,23 @@ def test_gearboxes_of_cassie_are_couplings():
     assert motor / hip == pytest.approx(0.04)
 
 
+def test_cassie_stands_within_limits_though_it_is_drawn_beyond_them_and_singular():
+    path = robot_file("cassie_description/robots/cassie.sdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numbers of the file are rounded
+        robot = kt.load(path, floating_base=True)
+        drawn = robot.configuration("as_drawn")
+        assert robot.mobility(drawn).singular
+        q = robot.assembled()
+        assert robot.closure_error(q) < 1e-14
+        assert robot.within_limits(q)
+        assert not robot.within_limits(drawn)
+        assert not robot.mobility(q).singular
+    springs = [q[robot.joint(j.name).q_slice][0] for j in robot.model.joints if j.stiffness]
+    assert np.abs(springs).max() < 1e-3
+    assert q[robot.joint("left-foot-ip").q_slice] == pytest.approx(-50 * q[robot.joint("left-foot-op").q_slice])
+
+
 # ------------------------------------------------------------------ joints
 
 

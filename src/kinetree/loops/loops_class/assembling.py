@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...algorithms import couplings
 from ...model import configurations
 from ...spatial.arrays import Array
 from .. import clusters
@@ -60,9 +61,34 @@ class Assembling:
         }
         return named | {"the neutral configuration": configurations.neutral(self.model)}
 
+    def brought_within_limits(self) -> list[Array]:
+        """Return starts that are beyond limits, as some files draw their robot, with such joints in mid range."""
+        drawn = ((q, configurations.brought_within_limits(self.model, q)) for q in self.starts.values())
+        return [self._with_couplings_met(inside) for q, inside in drawn if not np.array_equal(inside, q)]
+
     def random(self, generator: np.random.Generator, count: int) -> Array:
-        """Return random configurations within limits, with open loops."""
-        return configurations.random(self.model, generator, (count,))
+        """Return random configurations within limits, with open loops and geared joints that agree."""
+        return self._with_couplings_met(configurations.random(self.model, generator, (count,)))
+
+    def _with_couplings_met(self, q: Array) -> Array:
+        """Return configurations in which couplings agree: in each, the joint with the widest range gives way.
+
+        That is the motor of a gearbox: a joint is within its limits for many turns of it, not for any single one.
+        """
+        q, model, gave_way = q.copy(), self.model, set[str]()
+        for coupling in model.couplings:
+            ranges = {
+                name: abs(factor) * (model.joint(name).upper[0] - model.joint(name).lower[0])
+                for name, factor in zip(coupling.joints, coupling.coefficients, strict=True)
+                if name not in gave_way and factor != 0.0 and not model.joint(name).mimic
+            }
+            if ranges:
+                widest = max(ranges, key=lambda name: ranges[name])
+                gave_way.add(widest)
+                factor = coupling.coefficients[coupling.joints.index(widest)]
+                off = couplings.gap(model, coupling, [q[..., k] for k in range(model.nq)])
+                q[..., model.joint(widest).q_slice.start] -= off / factor
+        return q
 
     def search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         """Return a search that yields closed configurations, from given ones and then from random ones."""

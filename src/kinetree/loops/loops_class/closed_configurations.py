@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
@@ -409,6 +410,11 @@ class LoopClosing:
     ) -> tuple[Array | None, Array | None, AssemblySearch]:
         """Return a closed configuration, or else the one nearest to being within limits, and the search."""
         search = self.assembling.search(self.assembling.starts, generator, tries)
+        for drawn in self.assembling.brought_within_limits() if limits else ():
+            with suppress(ClosureError):
+                regular = self._beside_singular(self.close(drawn), limits)
+                if regular is not None:
+                    return regular, None, search
         beyond, singular = np.zeros((0, self.geometry.nq)), list[Array]()
         for closed in search:
             kept = closed
