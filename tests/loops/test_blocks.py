@@ -38,6 +38,50 @@ def test_a_platform_that_is_held_leaves_its_legs_alone():
     assert len(found[0].rows) == 6  # the platform's own freedoms, then the other legs
 
 
+def test_a_platform_at_its_goal_leaves_all_legs_alone():
+    """The first leg carries it: its tip is one block, the turn of its ball joint the last one."""
+    model = kt.load("stewart-platform").model
+    found = blocks.placed(model, (FrameGoal("platform"),), range(model.nv), range(model.n_constraints + 6))
+    assert [len(block.rows) for block in found.blocks] == [3] * 7
+    assert found.turned == tuple(range(5))  # along the legs' axes: nothing moves the platform
+    carrying = {block.columns for block in found.blocks if min(block.rows) >= model.n_constraints}
+    assert carrying == {(0, 1, 2), (3, 4, 5)}
+
+
+def test_bodies_are_placed_only_if_their_whole_pose_is_given():
+    model = kt.load("delta").model
+    rows, free = range(model.n_constraints + 6), range(model.nv)
+    assert blocks.placed(model, (FrameGoal("platform", orientation=False),), free, rows[:-3]) is None
+    assert blocks.placed(model, (), free, rows[:-6]) is None
+    assert blocks.placed(model, (FrameGoal("platform"),), free, rows) is not None
+
+
+@pytest.mark.parametrize(("system", "frame"), [("stewart-platform", "platform"), ("delta", "platform"),
+                                               ("space-six-bar", "satellite"), ("3-rrr", "platform")])  # fmt: skip
+def test_placed_bodies_lead_to_the_same_configurations(system, frame, monkeypatch):
+    """Newton steps differ, but not where they end, and loops are as closed."""
+    robot, usual = (kt.Mechanism(kt.load(system).model) for _ in range(2))
+    rng, start = np.random.default_rng(3), robot.assembled(limits=False)
+    moved = robot.integrate(np.repeat(start[None], 16, axis=0), 0.1 * rng.standard_normal((16, robot.nv)))
+    poses = robot.pose(robot.close(moved, limits=False), frame)
+    found = robot.platform(frame).inverse(poses, start, limits=False)
+    monkeypatch.setattr(blocks, "placed", lambda *given: None)
+    np.testing.assert_allclose(found, usual.platform(frame).inverse(poses, start, limits=False), atol=1e-11)
+    assert np.abs(robot.loop_gaps(found)).max() < 1e-13
+    np.testing.assert_allclose(robot.pose(found, frame), poses, atol=1e-13)
+
+
+def test_a_target_with_rounded_axes_leaves_loops_closed():
+    """Loops see the platform at its target: axes that are not perpendicular would bend it."""
+    robot = kt.load("stewart-platform")
+    start = robot.assembled()
+    target = robot.pose(start, "platform")
+    target[:3, :3] += 1e-4 * np.random.default_rng(0).standard_normal((3, 3))
+    found = robot.platform("platform").inverse(target, start, limits=False)
+    assert np.abs(robot.loop_gaps(found)).max() < 1e-13
+    np.testing.assert_allclose(robot.pose(found, "platform"), target, atol=5e-4)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_blocks_find_solves_the_whole(seed):
     """A random system of full rank: rows one after the other, in blocks, give the shortest solution of all."""

@@ -260,8 +260,11 @@ class ShortestWay:
 
     def quality(self, least: float = 0.0) -> Scalar:
         """Return how independent the rows are, between 0 and 1; squares below ``least`` are compared with ``least``."""
-        diagonal = [where(x > least, x, least) for x in self.diagonal] if least else self.diagonal
-        return least_share(diagonal, self._factors[1])
+        return least_share(*self.independence_of_rows(least))
+
+    def independence_of_rows(self, least: float = 0.0) -> tuple[list[Scalar], list[Scalar]]:
+        """Return the squares of the rows, at least ``least``, and of what is independent of the rows before each."""
+        return [where(x > least, x, least) for x in self.diagonal] if least else self.diagonal, self._factors[1]
 
 
 class RedundantRows:

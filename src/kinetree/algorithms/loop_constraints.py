@@ -19,6 +19,7 @@ from ..model.joints import Constraint
 from ..model.pose import Pose
 from ..model.tree import BASE, Loop, Model
 from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine_forces
+from ..spatial.transform import RelativePose
 from . import couplings
 from .jacobian import columns_at
 from .kinematics import Posed, poses, twists
@@ -49,7 +50,7 @@ def closings(tree: Model, posed: Sequence[Posed]) -> list[Closing]:
 def _closing(loop: Loop, posed: Sequence[Posed]) -> Closing:
     a = _world(posed, loop.predecessor) @ loop.placement.spatial()
     b = _world(posed, loop.successor) @ loop.seat.spatial()
-    pose = (a.inverse() @ b).collapsed()
+    pose = RelativePose(a, b)
     return Closing(pose, loop.kind.constraints(pose))
 
 

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model.tree import Model
-from ..spatial import Matrix3, Scalar, Transform, ldl, ldl_solve, sqrt, where
+from ..spatial import IDENTITY, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_solve, sqrt, where
 from ..spatial.exponential import quaternion_log
 from ..spatial.rotation import quaternion_of
-from . import kinematics, loop_constraints
+from . import kinematics, loop_constraints, placed_bodies
 from .constrained_dynamics import RedundantRows, ShortestWay, inner, least_share
-from .jacobian import express, frame_columns
+from .jacobian import columns_at, express, frame_columns
 from .passes import Scalars
 
 LONGEST_STEP = 0.5
@@ -66,6 +66,21 @@ class FrameGoal(NamedTuple):
         """The number of values."""
         return 9 * self.orientation + 3 * self.position
 
+    @property
+    def is_pose(self) -> bool:
+        """Whether the goal is a whole pose."""
+        return self.orientation and self.position
+
+    def pose(self, numbers: Scalars) -> Transform:
+        """Return a goal that is a whole pose; its axes are made perpendicular, as rounding may have left them."""
+        rows = [numbers[4 * i : 4 * i + 4] for i in range(3)]
+        first, second = (Vec3(*(row[k] for row in rows)) for k in range(2))
+        first = first * (1.0 / sqrt(first.dot(first)))
+        second = second - first * first.dot(second)
+        second = second * (1.0 / sqrt(second.dot(second)))
+        axes = Matrix3.from_columns(first, second, first.cross(second))
+        return Transform((MatrixRotation(axes),), Vec3(*(row[3] for row in rows)))
+
     def off(self, pose: Transform, numbers: Scalars) -> list[Scalar]:
         """Return how far a frame is from its goal: a rotation vector, a displacement or both, in world axes."""
         width = 3 * self.orientation + self.position
@@ -87,6 +102,18 @@ class Block(NamedTuple):
     """Indices among the free freedoms."""
     redundant: tuple[int, ...] = ()
     """Rows that depend on the rows of the block, and may contradict them."""
+
+
+class PlacedBodies(NamedTuple):
+    """How loops are closed while the bodies of all frames are taken to be at their goals.
+
+    Once a frame is at its goal, that makes no difference. Before, what carries its body does not move it, so that loops
+    through the body fall apart, such as the legs of a platform.
+    """
+
+    blocks: tuple[Block, ...]
+    turned: tuple[int, ...] = ()
+    """Loops whose rows are taken along the axes of the predecessor."""
 
 
 class Bound(NamedTuple):
@@ -133,6 +160,9 @@ class ClosingTask(NamedTuple):
     """Whether the damping of Levenberg and Marquardt is adaptive, in units of the rows' mean square: it decreases after
     a step that helped and increases after one that did not, but is never zero, since rows may be dependent."""
 
+    placed: PlacedBodies | None = None
+    """How loops are closed with bodies at their goals; None if all bodies are where joints carry them."""
+
     @property
     def goal_size(self) -> int:
         """The number of values of all goals."""
@@ -170,22 +200,23 @@ class Judged(NamedTuple):
 
 def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: Scalars = ()) -> Judged:
     """Return how far loops are open and frames are from their goals at a guess, and the step that corrects this."""
-    matrix, poses = _matrix(tree, task, q)
-    of_loops, of_goals, parts, used = loop_constraints.gaps(tree, q), [], [], 0
-    for goal, pose in zip(task.goals, poses, strict=True):
-        off = goal.off(pose, numbers[used : used + goal.size])
-        used += goal.size
+    of_goals, parts = [], []
+    if task.placed is None:
+        blocks, (matrix, of_loops, offs) = task.blocks, _carried(tree, task, q, numbers)
+    else:
+        blocks, (matrix, of_loops, offs) = task.placed.blocks, _placed(tree, task.goals, task.placed, q, numbers)
+    for goal, off in zip(task.goals, offs, strict=True):
         turned, moved = off[: 3 * goal.orientation], off[3 * goal.orientation :]
         parts += [inner(turned, turned), inner(moved, moved)]
         of_goals += off
     gaps = of_loops + of_goals
     lengths = [w * gap for w, gap in zip(task.weights, gaps, strict=True)]
     k = _within_bounds(task, _movable(task, matrix), lengths, q)
-    met = [_met(block, k, lengths) for block in task.blocks]
+    met = [_met(block, k, lengths) for block in blocks]
     size: Scalar = 0.0
     for off in met:
         size = size + inner(off, off)
-    move, quality = _move(task, k, met, damping * (size / (1.0 + size) if task.adapts else size))
+    move, quality = _move(task, blocks, k, met, damping * (size / (1.0 + size) if task.adapts else size))
     length = sqrt(inner(move, move))
     if task.longest < float("inf"):
         part = where(length > task.longest, task.longest / length, 1.0)
@@ -213,6 +244,41 @@ def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scala
         matrix += rows[0 if goal.orientation else 3 : 6 if goal.position else 3]
         poses.append(pose)
     return matrix, poses
+
+
+Conditions = tuple[list[list[Scalar]], list[Scalar], list[list[Scalar]]]
+"""All rows, the gaps of the loops, and how far each frame is from its goal."""
+
+
+def _carried(tree: Model, task: ClosingTask, q: Scalars, numbers: Scalars) -> Conditions:
+    """Return what must vanish if all bodies are where their joints carry them."""
+    (matrix, poses), offs, used = _matrix(tree, task, q), [], 0
+    for goal, pose in zip(task.goals, poses, strict=True):
+        offs.append(goal.off(pose, numbers[used : used + goal.size]))
+        used += goal.size
+    return matrix, loop_constraints.gaps(tree, q), offs
+
+
+def _placed(tree: Model, goals: Sequence[FrameGoal], bodies: PlacedBodies, q: Scalars, numbers: Scalars) -> Conditions:
+    """Return the same if loops see the bodies of frames at their goals; goals are those of the bodies' origins.
+
+    An angle counts as twice the sine of its half, which needs no arctangent and is not zero after half a turn.
+    """
+    posed, standing, below, offs, used = kinematics.poses(tree, q), tree, [], [], 0
+    for goal in goals:
+        frame = tree.frame(goal.frame)
+        wanted = (goal.pose(numbers[used : used + goal.size]) @ frame.pose.spatial().inverse()).collapsed()
+        used += goal.size
+        standing = placed_bodies.placed(standing, frame.body, wanted)
+        here, columns = posed[frame.body].pose, columns_at(tree, posed, frame.body, IDENTITY)
+        seen = [[0.0] * 6 if c is None else list(express(c, here, "aligned")) for c in columns]
+        below += [list(row) for row in zip(*seen, strict=True)]
+        x, y, z, w = quaternion_of(here.matrix().times(wanted.matrix().T))
+        twice = where(w < 0.0, -2.0, 2.0)
+        offs.append([twice * x, twice * y, twice * z, *(here.translation - wanted.translation)])
+    standing = placed_bodies.turned(standing, bodies.turned)
+    rows = loop_constraints.constraint_matrix(standing, q)
+    return rows + below, loop_constraints.gaps(standing, q), offs
 
 
 def _movable(task: ClosingTask, matrix: Sequence[Scalars]) -> list[list[Scalar]]:
@@ -244,12 +310,13 @@ def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
 
 
 def _move(
-    task: ClosingTask, k: Sequence[Scalars], off: Sequence[Scalars], damping: Scalar = 0.0
+    task: ClosingTask, blocks: Sequence[Block], k: Sequence[Scalars], off: Sequence[Scalars], damping: Scalar = 0.0
 ) -> tuple[list[Scalar], Scalar]:
     """Return the least change that corrects the rows of each block, and how independent they are."""
     x: list[Scalar] = [0.0] * len(task.free)
-    quality: Scalar = 1.0
-    for block, wanted in zip(task.blocks, off, strict=True):
+    squares: list[Scalar] = []
+    independent: list[Scalar] = []
+    for block, wanted in zip(blocks, off, strict=True):
         if not block.columns:  # no free freedom affects these rows
             continue
         rows = [[k[i][c] for c in block.columns] for i in block.rows]
@@ -259,22 +326,28 @@ def _move(
             found, here = _least_squares(rows, left, d)
         else:
             way = ShortestWay(rows, d)
-            found, here = way.back(left), way.quality(task.arm * task.arm)
+            found, here = way.back(left), way.independence_of_rows(task.arm * task.arm)
         for c, y in zip(block.columns, found, strict=True):
             x[c] = y
-        quality = where(here < quality, here, quality)
-    return x, quality
+        squares += here[0]
+        independent += here[1]
+    return x, least_share(squares, independent)
 
 
-def _least_squares(k: Sequence[Scalars], off: Scalars, damping: Scalar) -> tuple[list[Scalar], Scalar]:
-    """Return the least-squares change if there are fewer freedoms than rows, and how independent the columns are."""
+def _least_squares(
+    k: Sequence[Scalars], off: Scalars, damping: Scalar
+) -> tuple[list[Scalar], tuple[list[Scalar], list[Scalar]]]:
+    """Return the least-squares change if there are fewer freedoms than rows, and how independent the columns are.
+
+    The latter is given by the squares of the columns, and of what is independent of the columns before each.
+    """
     columns = list(zip(*k, strict=True))
     squares = [[inner(a, b) for b in columns] for a in columns]
     for i, row in enumerate(squares):
         row[i] = row[i] + damping
     factors = ldl(squares)
-    quality = least_share([row[i] for i, row in enumerate(squares)], factors[1])
-    return ldl_solve(factors, [-inner(column, off) for column in columns]), quality
+    independence = [row[i] for i, row in enumerate(squares)], factors[1]
+    return ldl_solve(factors, [-inner(column, off) for column in columns]), independence
 
 
 # ---------------------------------------------------------------- a search: from guess to guess
@@ -378,7 +451,7 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
     gaps = [*loop_constraints.gaps(tree, q), *(-rate for rate in rates[len(held) :])]
     slips = [inner(row, v) + gap for row, gap in zip(matrix, gaps, strict=True)]
     k = _movable(task, matrix)
-    move, _ = _move(task, k, [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks])
+    move, _ = _move(task, task.blocks, k, [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks])
     for j, r, x in zip(task.free, task.reach, move, strict=True):
         v[j] = r * x
     return v

@@ -1,21 +1,24 @@
 """Which rows of a closing task are solved together, and in which order.
 
 Rows that involve only as many freedoms as there are rows determine these freedoms on their own: they come first, in the
-order of their dependence (the fine decomposition of Dulmage and Mendelsohn).  If a platform is held, the first ones are
-its own freedoms, followed by the legs one by one.  The remaining rows are split into sets that share no freedom.
+order of their dependence (the fine decomposition of Dulmage and Mendelsohn).  The remaining rows are split into sets
+that share no freedom.  If the whole pose of a platform is given, loops see it at its goal, and each leg stands alone:
+see :func:`placed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from ..algorithms import loop_constraints
-from ..algorithms.newton_closing_step import Block, FrameGoal
-from ..model.tree import Model
+from ..algorithms import loop_constraints, placed_bodies
+from ..algorithms.newton_closing_step import Block, FrameGoal, PlacedBodies
+from ..algorithms.passes import present
+from ..model.tree import BASE, Link, Model
+from ..spatial import IDENTITY
 from ..spatial.arrays import Array
 
 
@@ -35,6 +38,64 @@ def pattern(model: Model, goals: Sequence[FrameGoal], free: Sequence[int]) -> di
         for _ in range(goal.rows):
             found[len(found)] = {place[j] for j in moving if j in place}
     return found
+
+
+def placed(model: Model, goals: Sequence[FrameGoal], free: Sequence[int], rows: Sequence[int]) -> PlacedBodies | None:
+    """Return how loops are closed with the bodies of frames at their goals; None if these are not whole poses.
+
+    Parameters
+    ----------
+    model : Model
+    goals : sequence of FrameGoal
+    free : sequence of int
+        The free freedoms.
+    rows : sequence of int
+        Independent rows; those of goals that are not among them do not move.
+    """
+    bodies = [model.frame(goal.frame).body for goal in goals]
+    tied = {name for joint in model.joints if joint.mimic for name in (joint.name, joint.mimic.leader)}
+    if not goals or not all(goal.is_pose for goal in goals):
+        return None
+    if BASE in bodies or len(set(bodies)) < len(bodies) or any(model.joints[b].name in tied for b in bodies):
+        return None
+    place, standing = {j: c for c, j in enumerate(free)}, model
+    found: dict[int, set[int]] = {i: set() for i in range(model.n_constraints)}
+    for body in bodies:
+        standing = placed_bodies.placed(standing, body, IDENTITY)
+        carrying = [model.links[i] for i in model.support(body)]
+        moving = {j for link in carrying for j in link.freedoms}
+        turning = moving - _at_the_origin(carrying[-1])
+        for columns in [moving] * 3 + [turning] * 3:
+            found[len(found)] = {place[j] for j in columns if j in place}
+    for i, j in loop_constraints.pattern(standing):
+        if j in place:
+            found[i].add(place[j])
+    own = find(found, rows)
+    return PlacedBodies(own, tuple(_turned(standing, own)))
+
+
+def _at_the_origin(link: Link) -> set[int]:
+    """Return the freedoms of a joint that only turn its body about the body's origin."""
+    kind = link.kind
+    somewhere = kind.integrate(kind.neutral(), [0.3 + 0.1 * k for k in range(kind.nv)])
+    columns = zip(link.freedoms, kind.subspace(somewhere), strict=True)
+    return {j for j, s in columns if not any(present(x) for x in s.linear)}
+
+
+def _turned(model: Model, found: Sequence[Block]) -> Iterator[int]:
+    """Yield the loops of which fewer freedoms move the successor, and whose rows may be along any axes."""
+    first = 0
+    for i, loop in enumerate(model.loops):
+        own = set(range(first, first + loop.count))
+        first += loop.count
+        after, before = (set(model.support(body)) for body in (loop.successor, loop.predecessor))
+        fewer = _freedoms(model, after - before) < _freedoms(model, before - after)
+        if fewer and placed_bodies.holds_a_point(loop) and any(own <= set(block.rows) for block in found):
+            yield i
+
+
+def _freedoms(model: Model, bodies: Collection[int]) -> int:
+    return sum(len(model.links[i].freedoms) for i in bodies)
 
 
 def find(columns: Mapping[int, set[int]], rows: Sequence[int], redundant: Sequence[int] = ()) -> tuple[Block, ...]:

@@ -15,6 +15,14 @@ Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 _SMALL = 1e-4  # squared angle below which the series to third order are exact in double precision
 
 
+def _series(x: Scalar, *coefficients: float) -> Scalar:
+    """Return c0 + c1 x + c2 x^2 + ..., by products alone: a division takes as long as ten of them."""
+    total: Scalar = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
 def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
     """Return the product of two quaternions (x, y, z, w): rotation ``b`` followed by rotation ``a``."""
     ax, ay, az, aw = a
@@ -32,8 +40,8 @@ def quaternion_exp(w: Vec3) -> Quaternion:
     t2 = w.dot(w)
     small = t2 < _SMALL
     half = 0.5 * sqrt(where(small, 1.0, t2))
-    s = where(small, 0.5 - t2 / 48.0 + t2 * t2 / 3840.0 - t2 * t2 * t2 / 645120.0, 0.5 * sin(half) / half)
-    c = where(small, 1.0 - t2 / 8.0 + t2 * t2 / 384.0 - t2 * t2 * t2 / 46080.0, cos(half))
+    s = where(small, _series(t2, 0.5, -1.0 / 48.0, 1.0 / 3840.0, -1.0 / 645120.0), 0.5 * sin(half) / half)
+    c = where(small, _series(t2, 1.0, -1.0 / 8.0, 1.0 / 384.0, -1.0 / 46080.0), cos(half))
     return w.x * s, w.y * s, w.z * s, c
 
 
@@ -47,7 +55,7 @@ def quaternion_log(q: Quaternion) -> Vec3:
     small = s2 < _SMALL
     s = sqrt(where(small, 1.0, s2))
     # 2 asin(s)/s for a unit quaternion with w > 0
-    series = 2.0 + s2 / 3.0 + 3.0 * s2 * s2 / 20.0 + 5.0 * s2 * s2 * s2 / 56.0 + 35.0 * s2 * s2 * s2 * s2 / 576.0
+    series = _series(s2, 2.0, 1.0 / 3.0, 3.0 / 20.0, 5.0 / 56.0, 35.0 / 576.0)
     factor = where(small, series, 2.0 * arctan2(s, w) / s)
     return v * factor
 
@@ -58,8 +66,8 @@ def _translation_coefficients(t2: Scalar) -> tuple[Scalar, Scalar]:
     safe = where(small, 1.0, t2)
     t = sqrt(safe)
     half_sine = sin(0.5 * t)
-    b = where(small, 0.5 - t2 / 24.0 + t2 * t2 / 720.0 - t2 * t2 * t2 / 40320.0, 2.0 * half_sine * half_sine / safe)
-    series = 1.0 / 6.0 - t2 / 120.0 + t2 * t2 / 5040.0 - t2 * t2 * t2 / 362880.0
+    b = where(small, _series(t2, 0.5, -1.0 / 24.0, 1.0 / 720.0, -1.0 / 40320.0), 2.0 * half_sine * half_sine / safe)
+    series = _series(t2, 1.0 / 6.0, -1.0 / 120.0, 1.0 / 5040.0, -1.0 / 362880.0)
     return b, where(small, series, (t - sin(t)) / (safe * t))
 
 
@@ -83,7 +91,7 @@ def log_slope_transposed(w: Vec3, p: Vec3) -> Vec3:
     safe = where(small, 1.0, t2)
     half = 0.5 * sqrt(safe)
     # (1 - (t/2) cot(t/2)) / t^2
-    series = 1.0 / 12.0 + t2 / 720.0 + t2 * t2 / 30240.0
+    series = _series(t2, 1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0)
     d = where(small, series, (1.0 - half * cos(half) / sin(half)) / safe)
     wp = w.cross(p)
     return p - wp * 0.5 + w.cross(wp) * d

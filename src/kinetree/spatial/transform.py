@@ -62,6 +62,10 @@ class Transform:
         inverse = MatrixRotation(self.matrix().T)
         return Transform((inverse,), -inverse.apply(self.translation))
 
+    def shift(self) -> Vec3:
+        """Return the translation in child components."""
+        return self.unrotate(self.translation)
+
     def motion_to_child(self, m: Motion) -> Motion:
         """Return the same motion seen from the child frame (Featherstone eq. 2.18)."""
         return Motion(self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation)))
@@ -129,3 +133,19 @@ class Transform:
 
 
 IDENTITY = Transform()
+
+
+class RelativePose(Transform):
+    """The pose of one frame in another, both of which are given in the same third frame."""
+
+    __slots__ = ("_shift",)
+
+    def __init__(self, parent: Transform, child: Transform) -> None:
+        turn, apart = MatrixRotation(parent.matrix().T), child.translation - parent.translation
+        both = Transform((turn, *child.rotations)).collapsed()
+        super().__init__(both.rotations, turn.apply(apart))
+        self._shift = child.unrotate(apart)
+
+    def shift(self) -> Vec3:
+        """Return the translation in child components, without the product of both rotations."""
+        return self._shift

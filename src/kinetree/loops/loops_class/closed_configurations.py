@@ -237,13 +237,19 @@ class LoopClosing:
             rows = tuple(sorted([*rows, *spare]))
         if not rows:
             return None
+        contradicting = self._contradicting(known, rows)
         if how == NEWTON and not spare:
-            found = blocks.find(pattern, rows, self._contradicting(known, rows))
+            found = blocks.find(pattern, rows, contradicting)
         else:
             found = blocks.together(pattern, rows)
         bounds = geometry.limits.bounds(moving) if how == BOUNDED else ()
         scales = tuple(weights.tolist()), sizes, geometry.size
-        return ClosingTask(found, moving, *scales, goals, geometry.limits.ranges, bounds, adapts=how != NEWTON)
+        placed = None
+        if how == NEWTON and not spare and not contradicting:
+            placed = blocks.placed(self.model, goals, moving, rows)
+        return ClosingTask(
+            found, moving, *scales, goals, geometry.limits.ranges, bounds, adapts=how != NEWTON, placed=placed
+        )
 
     @cached_property
     def _ordinary(self) -> Array:

@@ -48,7 +48,7 @@ def across(axis: Vec3) -> tuple[Vec3, Vec3]:
 
 def hold_point(x: Transform) -> list[Constraint]:
     """Return the constraints that keep both origins in one place."""
-    shift = x.unrotate(x.translation)
+    shift = x.shift()
     return [
         Constraint(gap, Force(ZERO3, e), f"force along {name}", "m")
         for gap, e, name in zip(shift, BASIS, "xyz", strict=True)

@@ -37,13 +37,13 @@ class Distance(OnlyCloses):
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the constraint on the length, whose force is the rod's tension or thrust."""
-        reach = x.unrotate(x.translation)
+        reach = x.shift()
         length = sqrt(reach.dot(reach))
         return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod", "m")]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
         """Return the rate of the force: the rod's direction turns."""
-        reach = x.unrotate(x.translation)
+        reach = x.shift()
         scale = 1.0 / sqrt(reach.dot(reach))
         along = reach * scale
         rate = twist.linear - twist.angular.cross(reach)
