@@ -82,6 +82,45 @@ def test_what_lies_beyond_limits_is_named(jib):
     assert b.build().mobility().freedoms == 1  # what does not depend on limits is still there
 
 
+def test_each_lane_of_a_batch_says_why_it_has_no_configuration(jib):
+    """As long as the law of cosines says, or 3 m off, or unknown."""
+    start, angles = jib.assembled(), np.array([[1.0, 3.0], [np.nan, 1.2]])
+    beyond = f"joint 'rod_joint' would be at {length(3.0):.6g} m, its limits are 0.8 to 2"
+    said = jib.closing_reasons(start, {"crank_joint": angles})
+    q = jib.close(start, {"crank_joint": angles}, must_close=False)
+    assert np.array_equal(said == None, np.isfinite(q).all(axis=-1))  # noqa: E711, elementwise
+    assert beyond in said[0, 1]
+    assert "not finite" in said[1, 0]
+    (open_loop, fine) = jib.closing_reasons(start, {"rod_joint": [5.0, 1.0]}, limits=False)
+    assert "cannot be closed with rod_joint held: " in open_loop
+    assert fine is None
+    assert jib.closing_reasons(start)[()] is None
+
+    tip = jib.platform("tip", orientation=False)
+    found = tip.inverse(circle(angles), start, must_reach=False)
+    assert [[bool(x) for x in row] for row in found.reasons] == [[False, True], [True, False]]
+    assert beyond in found.reasons[0, 1]
+    far = tip.inverse(3.0 * circle(1.0), start, must_reach=False)
+    assert "it stays 2 m off" in far.reasons[()]
+    found = tip.forward([[0.5], [1.0]], start, must_reach=False)
+    assert "'rod_joint' would be at 0.5 m" in found.reasons[0]
+    assert found.reasons[1] is None
+
+
+def test_each_point_of_a_path_says_why_it_is_not_reached(jib):
+    start = jib.close([1.0, 2.0, 1.0], fixed=["crank_joint"])
+    found = jib.follow({"crank_joint": [1.0, 3.0, np.nan, 1.2]}, start, must_reach=False)
+    q, reached = found
+    assert reached.tolist() == [True, False, False, True] == [one is None for one in found.reasons]
+    assert f"'rod_joint' would be at {length(3.0):.6g} m" in found.reasons[1]
+    assert "not finite" in found.reasons[2]
+    path = jib.platform("tip", orientation=False).follow(circle(np.array([1.0, 3.0])), q[0], must_reach=False)
+    assert f"'rod_joint' would be at {length(3.0):.6g} m" in path.reasons[1]
+    lengths = np.array([1.0, 2.6])  # beyond 2.5 m crank and ground are in one line
+    led = jib.follow({"rod_joint": lengths}, start, must_reach=False, limits=False, lead_in=True)
+    assert "cannot be closed" in led.reasons[1]
+
+
 def test_a_path_has_no_jumps_by_whole_turns_or_branches(jib):
     angles = np.linspace(0.6, 0.6 + 4.0 * np.pi, 46)
     start = jib.close([0.6, 2.6, 0.9], fixed=["crank_joint"], limits=False)

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import ClosureError, PathError
 from ..spatial.arrays import Array, finite_rows
 from .limits import PositionLimits
+from .loops_class.reached import ANOTHER_BRANCH, NOT_FINITE, said_by
 
 FARTHEST = 0.5
 """How far a goal may be from the previous one, in radians and meters, so that whole turns are not overlooked."""
@@ -269,6 +270,14 @@ def followed(
         )
         raise PathError(f"{_where(at + first)} {why}", at + first, why)
     return np.where((reached & within)[:, None], q, np.nan), reached & within
+
+
+def why_not_reached(k: int, goals: Array, start: Array, q: Array, nearest: Callable[[int, Array], Array]) -> str:
+    """Return why a path (T, g), followed as ``q`` (T, nq) from a start, has no configuration at its k-th point."""
+    if not np.isfinite(goals[k]).all():
+        return NOT_FINITE
+    before = np.flatnonzero(finite_rows(q[:k]))
+    return said_by(lambda: nearest(k, q[before[-1]] if len(before) else start), ANOTHER_BRANCH)
 
 
 def _flat(x: Array) -> Array:

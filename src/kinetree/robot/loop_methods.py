@@ -170,7 +170,8 @@ class LoopMethods(ExplainsArguments):
         tolerance : float, optional
             Largest gap allowed. By default 1e-10, or more if the file's numbers are rounded.
         must_close : bool
-            Whether to raise :class:`ClosureError` if a loop cannot be closed (default), or to return NaN there.
+            Whether to raise :class:`ClosureError` if a loop cannot be closed (default), or to return NaN there;
+            :meth:`closing_reasons` then says why.
         limits : bool
             Whether all joints obey their position limits (default).
 
@@ -185,6 +186,27 @@ class LoopMethods(ExplainsArguments):
         >>> q = four_bar.close(four_bar.assembled(), fixed={"crank_joint": 0.3})
         """
         return self._loops.closing.close(q_guess, fixed, tolerance=tolerance, must_close=must_close, limits=limits)
+
+    def closing_reasons(
+        self, q_guess: ArrayLike | Mapping[str, Any], fixed: Sequence[str] | Mapping[str, Any] | None = None, *,
+        tolerance: float | None = None, limits: bool = True,
+    ) -> Array:  # fmt: skip
+        """Return why guesses cannot be closed, in words, (...); None where :meth:`close` closes them.
+
+        Parameters
+        ----------
+        q_guess, fixed, tolerance, limits
+            As in :meth:`close`.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> slider_crank = kt.load("slider-crank")
+        >>> stretched = slider_crank.close(slider_crank.assembled()) + [[0.0], [1.0]]
+        >>> slider_crank.closing_reasons(stretched).shape
+        (2,)
+        """
+        return self._loops.closing.reasons(q_guess, fixed, tolerance, limits)
 
     def moved(self, q: Array, v: Array) -> Array:
         """Return configurations, (..., nq), moved along velocities for unit time, whether loops allow them or not."""
@@ -298,7 +320,8 @@ class LoopMethods(ExplainsArguments):
             Whether all joints obey their position limits (default).
         must_reach : bool
             Whether to raise :class:`~kinetree.PathError` at the first point that the mechanism cannot reach (default);
-            otherwise the result is a pair: configurations, NaN where there are none, and booleans (T,) of which exist.
+            otherwise the result is a pair: configurations, NaN where there are none, and booleans (T,) of which exist;
+            its ``reasons``, (T,), say why the others do not.
         lead_in : bool
             Whether to follow the path from ``q_guess`` to the first point, too, so that the branch is that of the guess
             even if it is far away.

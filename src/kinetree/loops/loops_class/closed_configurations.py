@@ -47,6 +47,7 @@ from ..mobility import Mobility, planar_count, position_rank, singular_direction
 from ..neighbors import ORDINARY
 from ..tolerances import CLOSED, LEAST, NEARLY_CLOSED
 from .independent_choice import ASSEMBLIES, CoordinateChoice
+from .reached import NOT_FINITE, Reached, reasons_of, said_by
 
 NOTHING_GIVEN = np.zeros(0)
 
@@ -117,6 +118,22 @@ class LoopClosing:
         elif not batch:
             self._let_go_quickly(free, fixed)
         return np.ascontiguousarray(found).reshape(*batch, geometry.nq)
+
+    def reasons(
+        self, q_guess: Any, fixed: Sequence[str] | Mapping[str, Any] | None, tolerance: float | None, limits: bool
+    ) -> Array:  # fmt: skip
+        """Return why guesses cannot be closed, in words; see :meth:`kinetree.Mechanism.closing_reasons`."""
+        if isinstance(q_guess, Mapping):
+            q_guess = configurations.by_joint(self.model, q_guess, configurations.neutral(self.model), "q_guess")
+        guess = self.geometry.configuration(q_guess, "q_guess", of_places=True)
+        held, _ = self.held(np.asarray(guess, dtype=float), fixed)
+        names = list(fixed or ())
+        q = self.close(held, names, tolerance=tolerance, must_close=False, limits=limits)
+
+        def why(lane: tuple[int, ...]) -> str:
+            return said_by(lambda: self.close(held[lane], names, tolerance=tolerance, limits=limits), NOT_FINITE)
+
+        return reasons_of(np.isfinite(q).all(axis=-1), why)
 
     def _let_go_quickly(self, free: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> None:
         """After a first state was closed with some joints held, let others go directly to machine code."""
@@ -562,7 +579,12 @@ class LoopClosing:
 
         name = self.model.name
         q, reached = following.followed(problem, goals, start, nearest, within, must_reach, name, -before, said)
-        return q[before:] if must_reach else (q[before:], reached[before:])
+        if must_reach:
+            return q[before:]
+        return Reached(
+            q[before:], reached[before:],
+            lambda point: following.why_not_reached(point[0] + before, goals, start, q, nearest),
+        )  # fmt: skip
 
     def leading(self, free: Array, goals: tuple[FrameGoal, ...] = ()) -> tuple[Callable[..., Array], ...]:
         """Return functions that predict configurations along a path, and check them.

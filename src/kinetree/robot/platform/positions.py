@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
 from ...loops.loops_class.closed_configurations import NOTHING_GIVEN
+from ...loops.loops_class.reached import NOT_FINITE, Reached, said_by
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import Array, as_array, finite_rows
@@ -31,13 +32,6 @@ ELSEWHERE = 3
 
 FAR = 20.0
 """Targets missed by more than this many times the length of all links are probably in other units."""
-
-
-class Reached(NamedTuple):
-    """Closed configurations (..., nq), NaN where there is none, and booleans (...) that say where there is one."""
-
-    q: Array
-    reached: Array
 
 
 class PlatformPositions(ExplainsArguments):
@@ -172,7 +166,14 @@ class PlatformPositions(ExplainsArguments):
             part = given[..., used : used + joint.nq]
             fixed[joint.name] = part if joint.nq > 1 else part[..., 0]
             used += joint.nq
-        return _answer(self.mechanism.close(q, fixed, limits=limits, must_close=must_reach), must_reach)
+        found = self.mechanism.close(q, fixed, limits=limits, must_close=must_reach)
+        if must_reach:
+            return found
+        return Reached(found, finite_rows(found), lambda lane: self._why_open(q, fixed, limits, lane))
+
+    def _why_open(self, q: Array, fixed: dict[str, Array], limits: bool, lane: tuple[int, ...]) -> str:
+        held, _ = self._loops.closing.held(q, fixed)
+        return str(self.mechanism.closing_reasons(held[lane], list(fixed), limits=limits)[()])
 
     @overload
     def inverse(
@@ -206,7 +207,8 @@ class PlatformPositions(ExplainsArguments):
             Number of random starts for this search besides the guess; they are the same for all targets.
         must_reach : bool
             Whether to raise :class:`~kinetree.ClosureError` if a target is not reached within the limits (default);
-            otherwise the result is a pair ``(q, reached)``, with NaN in q where ``reached`` is False.
+            otherwise the result is a pair ``(q, reached)``, with NaN in q where ``reached`` is False; its ``reasons``,
+            (...), say why.
 
         Returns
         -------
@@ -236,7 +238,18 @@ class PlatformPositions(ExplainsArguments):
             raise ClosureError(self._limits.refusal(how, found, done & ~within, batch))
         if not (kept := done & within).all():
             found[~kept] = np.nan
-        return _answer(np.ascontiguousarray(found).reshape(*batch, m.nq), must_reach)
+        answer = np.ascontiguousarray(found).reshape(*batch, m.nq)
+        if must_reach:
+            return answer
+
+        given = np.asarray(target, dtype=float)
+
+        def why(lane: tuple[int, ...]) -> str:
+            own = np.broadcast_to(given, (*batch, *given.shape[-1 if goal.shape[-1] == 3 else -2 :]))[lane]
+            guess = q.reshape(*batch, m.nq)[lane]
+            return said_by(lambda: self.inverse(own, guess, limits=limits, attempts=attempts), NOT_FINITE)
+
+        return Reached(answer, finite_rows(answer), why)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
         """Return random starts within the limits."""
@@ -298,7 +311,11 @@ class PlatformPositions(ExplainsArguments):
             return f"({x:.5g}, {y:.5g}, {z:.5g})"
 
         found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name, said=said)
-        return _answer(found, must_reach)
+        if must_reach:
+            return found
+        return Reached(
+            found, finite_rows(found), lambda point: following.why_not_reached(point[0], flat, q, found, nearest)
+        )
 
     def assemblies(
         self, positions: ArrayLike | None = None, target: ArrayLike | None = None, *, distinct: str | None = None,
@@ -429,7 +446,3 @@ class PlatformPositions(ExplainsArguments):
         known = {"bodies": marks_of(closing, m.body_names), "platform": platform, "actuators": actuators}
         refuse_unknown("way to tell assemblies apart (distinct)", what, known)
         return known[what]
-
-
-def _answer(q: Array, must_reach: bool) -> Array | Reached:
-    return q if must_reach else Reached(q, finite_rows(q))
