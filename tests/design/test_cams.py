@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 
 STEPS = [("rise", "120 deg", "20 mm"), ("dwell", "60 deg"), ("fall", "120 deg", "20 mm", "3-4-5"), ("dwell", "60 deg")]
+SWING = [("rise", "120 deg", "20 deg"), ("dwell", "60 deg"), ("fall", "180 deg", "20 deg")]
 
 
 def eccentric(e):
@@ -80,8 +81,32 @@ def test_files_hold_the_profile(tmp_path):
     line = ezdxf.readfile(tmp_path / "cam.dxf").modelspace().query("LWPOLYLINE")[0]
     np.testing.assert_allclose(np.array([p[:2] for p in line.get_points()]), made.profile * 1000, atol=1e-9)
     made.save(tmp_path / "cam.csv")
-    table = np.genfromtxt(tmp_path / "cam.csv", delimiter=",", names=True)
-    np.testing.assert_allclose(table["x"], made.profile[:, 0], rtol=1e-12, atol=1e-15)
+    table = np.genfromtxt(tmp_path / "cam.csv", delimiter=",", skip_header=1)
+    np.testing.assert_allclose(table[:, 2], made.profile[:, 0], rtol=1e-12, atol=1e-15)
+
+
+TURNED = {"roller_radius": 0.01, "pivot": 0.12, "arm": 0.1}
+SI = "angle [rad],lift [m],x [m],y [m],pitch_x [m],pitch_y [m],pressure_angle [rad]"
+IN_MM = "angle [deg],lift [mm],x [mm],y [mm],pitch_x [mm],pitch_y [mm],pressure_angle [deg]"
+IN_DEGREES = "angle [deg],lift [deg],x [m],y [m]"
+
+
+@pytest.mark.parametrize(
+    ("motion", "options", "units", "head", "lift"),
+    [(STEPS, {}, None, SI, 1.0), (STEPS, {}, "deg mm", IN_MM, 1000.0), (SWING, TURNED, "deg", IN_DEGREES, 180 / np.pi)],
+)
+def test_a_table_names_its_units(motion, options, units, head, lift, tmp_path):
+    made = kt.design.cam(motion, base_radius="40 mm", **options)
+    made.save(tmp_path / "cam.csv", units=units)
+    assert (tmp_path / "cam.csv").read_text().startswith(head)
+    table = np.genfromtxt(tmp_path / "cam.csv", delimiter=",", skip_header=1)
+    np.testing.assert_allclose(table[:, 1], made.lift * lift, atol=1e-12)
+    np.testing.assert_allclose(table[:, 0], made.angle * (180 / np.pi if units else 1.0), atol=1e-12)
+
+
+def test_a_drawing_has_units_of_its_own(tmp_path):
+    with pytest.raises(kt.OptionError, match="in millimeters"):
+        kt.design.cam(STEPS, base_radius="40 mm").save(tmp_path / "cam.dxf", units="mm")
 
 
 @pytest.mark.parametrize(("roller", "layers"), [("5 mm", ["cam", "pitch_curve"]), (0.0, ["cam"])])

@@ -20,7 +20,7 @@ from ..errors import OptionError, ShapeError, UnknownNameError, explains_argumen
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.tables.writing import csv_text
-from ..io.units import in_si
+from ..io.units import ShownUnits, in_si
 from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, shown, whole_number
 from .outlines import MM, new_dxf
@@ -103,14 +103,21 @@ class Cam:
             )
         return "\n".join(lines)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the profile: ``.csv`` with the motion, all in SI, or ``.dxf`` in millimeters (needs ezdxf).
+    def save(self, path: str | os.PathLike[str], units: str | Sequence[str] | ShownUnits | None = None) -> None:
+        """Write the profile: ``.csv`` with the motion, or ``.dxf`` in millimeters (needs ezdxf).
 
-        In a DXF file the profile is on the layer ``cam``, the path of a roller's center on ``pitch_curve``.
+        Parameters
+        ----------
+        path : path
+            In a DXF file the profile is on the layer ``cam``, the path of a roller's center on ``pitch_curve``.
+        units : str or sequence of str, optional
+            Units of a ``.csv`` table instead of SI, such as ``"deg mm"``.  Its columns name their units: ``lift [mm]``.
         """
-        place = as_path(path, "a file of a cam")
+        place, wanted = as_path(path, "a file of a cam"), ShownUnits.read(units)
         if place.suffix.lower() not in (".csv", ".dxf"):
             raise OptionError(f"cams are written as .csv or .dxf, not {place.suffix or 'without ending'!r}")
+        if wanted.others and place.suffix.lower() == ".dxf":
+            raise OptionError("a DXF file is in millimeters: leave out units=")
         with beside(place) as other:
             if place.suffix.lower() == ".dxf":
                 document = new_dxf()
@@ -120,9 +127,16 @@ class Cam:
                     document.modelspace().add_lwpolyline(line * MM, close=True, dxfattribs={"layer": layer})
                 document.saveas(other)
                 return
-            (x, y), (px, py) = self.profile.T, self.pitch.T
-            columns = {"angle": self.angle, "lift": self.lift, "x": x, "y": y, "pitch_x": px, "pitch_y": py}
-            other.write_text(csv_text({**columns, "pressure_angle": self.pressure_angle}), encoding="utf-8")
+            other.write_text(csv_text(self._columns(wanted)), encoding="utf-8")
+
+    def _columns(self, units: ShownUnits) -> dict[str, Array]:
+        """Return the columns of a table, whose names end in their units."""
+        (x, y), (px, py), along = self.profile.T, self.pitch.T, "rad" if self.oscillates else "m"
+        rows = (
+            ("angle", "rad", self.angle), ("lift", along, self.lift), ("x", "m", x), ("y", "m", y),
+            ("pitch_x", "m", px), ("pitch_y", "m", py), ("pressure_angle", "rad", self.pressure_angle),
+        )  # fmt: skip
+        return {f"{name} [{units.label(unit)}]": units.shown(values, unit) for name, unit, values in rows}
 
 
 @explains_arguments
