@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 from ..spatial.numbers import shown
 
 Nine = tuple[float, ...]
+Angles = tuple[float, float, float]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 NO_NUMBERS = "USMmc"
@@ -207,3 +209,63 @@ class Pose:
                 turn = AxisRotation(axis, float(m[i, i]), float(m[j, i]))
                 return Transform((turn,), translation)
         return Transform((MatrixRotation(Matrix3.of(m.tolist())),), translation)
+
+
+# ------------------------------------------------------------------ angles of a rotation
+
+
+def roll_pitch_yaw(pose: Pose) -> Angles:
+    """Return URDF's three angles of a rotation; if possible those that reproduce its nine numbers exactly.
+
+    Rotations that came from three angles have such angles; products of several rotations usually do not, and get angles
+    that are correct to rounding.
+    """
+    candidates = _angle_candidates(pose)
+    for guess in candidates:
+        for angles in _neighbors(pose, guess):
+            if _mismatch(pose, angles) == 0.0:
+                return angles
+    return min(candidates[:-1], key=lambda angles: _mismatch(pose, angles))
+
+
+def _angle_candidates(pose: Pose) -> list[Angles]:
+    m00, m01, m02, m10, m11, m12, m20, m21, m22 = pose.nine
+    slope = math.hypot(m00, m10)
+    pitch = math.atan2(-m20, slope) + 0.0  # no negative zero
+    plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
+    steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
+    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any yaw will do if the
+    # roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
+    fitted = []
+    for yaw in (plain[2], 0.0):
+        c, s = math.cos(yaw), math.sin(yaw)
+        fitted.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
+    return [plain, *fitted, steep]
+
+
+def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
+    """Yield angles near a guess that reproduce exactly the entries which are single products of sines and cosines."""
+    m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
+    for pitch in _near(guess[1]):
+        if -math.sin(pitch) == m20:
+            c = math.cos(pitch)
+            rolls = [x for x in _near(guess[0]) if c * math.sin(x) == m21 and c * math.cos(x) == m22]
+            yaws = [x for x in _near(guess[2]) if c * math.sin(x) == m10 and c * math.cos(x) == m00]
+            for roll, yaw in itertools.product(rolls, yaws):
+                yield roll, pitch, yaw
+
+
+def _near(angle: float) -> Iterator[float]:
+    """Yield the angle, the next few doubles, and the same one turn away, for files with 3.1416 instead of pi."""
+    starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
+    for start in starts:
+        yield start
+        below = above = start
+        for _ in range(2):
+            below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
+            yield below
+            yield above
+
+
+def _mismatch(pose: Pose, angles: Angles) -> float:
+    return float(max(abs(a - b) for a, b in zip(rpy_matrix(*angles).ravel().tolist(), pose.nine, strict=True)))

@@ -17,7 +17,7 @@ from helpers.robots import random_mass, random_pose
 from judges.pinocchio_judge import PinocchioJudge
 from judges.real_robots import load_quietly, robot_file
 from kinetree.model.formats.urdf import UNLIMITED
-from kinetree.model.formats.urdf_writer import roll_pitch_yaw
+from kinetree.model.pose import roll_pitch_yaw
 
 ROBOTS = robot_file("")
 FILES = sorted(str(p.relative_to(ROBOTS)) for p in ROBOTS.glob("**/*.urdf"))

@@ -20,11 +20,10 @@ from ..joint_fields import FIELDS, LIMITS, Mimic
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..linkages.drawing import GROUND, drawing_of
 from ..mass import MassProperties
-from ..pose import Pose
+from ..pose import Pose, roll_pitch_yaw
 from ..tree import BASE, Body, Frame, Joint, Load, Loop, Model
 from . import yaml_dh, yaml_drives, yaml_linkage, yaml_shapes
 from .source import FileBuilder, Options, Source
-from .urdf_writer import roll_pitch_yaw
 from .yaml_linkage import read_linkage
 from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 

@@ -18,11 +18,10 @@ from ...joint_fields import words_of
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
 from ...joints.kind import AXES
 from ...mass import MassProperties
-from ...pose import Pose
+from ...pose import Pose, roll_pitch_yaw
 from ...tree import BASE, Joint, Loop, Model
 from .. import losses, xml
 from ..shape_words import not_written
-from ..urdf_writer import roll_pitch_yaw
 from .frames import WORLD
 from .shapes import written
 
