@@ -132,8 +132,8 @@ class LargeTree:
     by: str
     """``"passes"``: loops over the bodies, made from the algorithm itself; ``"pairs"``: loops over pairs of a body and
     a body that carries it. The others are composed of such loops: ``"columns"``, the inverse of the mass matrix;
-    ``"solving"``, derivatives of forward dynamics (both from its factors or, where these have too many entries, column
-    by column); ``"frames"``, the inertia felt at frames; ``"factors"``, the factors of the mass matrix; ``"bodies"``,
+    ``"solving"``, derivatives of forward dynamics (both from its factors or, where joints follow others, column by
+    column); ``"frames"``, the inertia felt at frames; ``"factors"``, the factors of the mass matrix; ``"bodies"``,
     the columns of the parameters of bodies, with entries at all joints that carry the body, followed by the columns of
     the joints' own parameters."""
     of: Algorithm | None = None

@@ -348,6 +348,10 @@ _BY_FACTORS = LargeTree(
     Algorithm("mass_matrix_factors in one matrix", ("q",), tree_factors.tree_factors, _square, large=PAIRS),
     followers=False,
 )
+ROWS_OF_FACTORS = Algorithm(
+    "mass_matrix_factors by rows", ("q",), tree_factors.rows_of_factors, lambda t, o: (t.nv, 13), needs_inertia=True,
+    large=PASSES,
+)  # fmt: skip
 _TORQUES_OF_BODIES = LargeTree(
     "bodies",
     Algorithm("regressor of bodies", ("q", "v", "a"), regressor.torques_of_bodies, _per_length, large=PAIRS),

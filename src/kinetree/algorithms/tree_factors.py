@@ -8,56 +8,78 @@ elimination (:mod:`.factorization`) takes fewer operations, but it needs O(n^3) 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
-from ..spatial import Force, Scalar, combine_forces
+from ..spatial import Force, Motion, Scalar, Transform, combine_forces
 from .articulated_body import Pivot, articulated_inertias
 from .factorization import ltdl
-from .passes import Coupling, Scalars, each, pairs, part, positions
+from .kinematics import AT_ORIGIN
+from .passes import Coupling, Scalars, each, outward, pairs, part, positions, table
 
 Matrix = list[list[Scalar]]
 
 
-def tree_factors(tree: Model, q: Scalars) -> Matrix:
-    """Return L, with D in place of the ones on its diagonal, of a tree of independent joints."""
+class EliminatedJoint(NamedTuple):
+    """A joint's pivot, and what it takes to make rows of L from it."""
+
+    transform: Transform
+    subspace: tuple[Motion, ...]
+    shares: tuple[Force, ...]
+    """For each freedom, the force that a unit force at it makes its carriers feel."""
+    lower: Matrix
+    """L within the joint."""
+    d: list[Scalar]
+
+
+def eliminated_joints(tree: Model, q: Scalars) -> Sequence[EliminatedJoint]:
+    """Return every joint, eliminated from the tips to the base; independent joints only."""
     coordinates = positions(tree, q)
     transforms = each(tree, lambda link, x: link.transform(x), coordinates)
     subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
     pivots = part(articulated_inertias(tree, transforms, subspaces), 1)
 
-    def within(link: Link, pivot: Pivot) -> tuple[Matrix, list[Scalar]]:
-        """Return the factors of the pivot of a joint of several freedoms."""
-        return ltdl(pivot.d, range(-1, link.kind.nv - 1))
+    def joint(link: Link, x: Transform, subspace: tuple[Motion, ...], pivot: Pivot) -> EliminatedJoint:
+        lower, d = ltdl(pivot.d, range(-1, link.kind.nv - 1))
+        return EliminatedJoint(x, subspace, tuple(combine_forces(pivot.psi, row) for row in lower), lower, d)
+
+    return each(tree, joint, transforms, subspaces, pivots)
+
+
+def tree_factors(tree: Model, q: Scalars) -> Matrix:
+    """Return L, with D in place of the ones on its diagonal, of a tree of independent joints."""
 
     def block(link: Link, i: int, j: int, own: Any) -> Scalar:
-        lower, d = own.within
-        return d[i] if i == j else lower[i][j]
+        return own.joint.d[i] if i == j else own.joint.lower[i][j]
 
     def share(k: int, own: Any) -> tuple[Force]:
-        return (combine_forces(own.pivot.psi, own.within[0][k]),)
+        return (own.joint.shares[k],)
 
     def felt(force: tuple[Force], m: int, own: Any) -> Scalar:
-        return own.subspace[m].dot(force[0])
+        return own.joint.subspace[m].dot(force[0])
 
     def carry(force: tuple[Force, ...], own: Any) -> tuple[Force, ...]:
-        return tuple(own.transform.force_to_parent(f) for f in force)
+        return tuple(own.joint.transform.force_to_parent(f) for f in force)
 
     lower_only = Coupling(block, lambda k, own: (), lambda taken, m, own: 0.0, share, felt)
-    (matrix,) = pairs(
-        tree, [lower_only], carry, transform=transforms, subspace=subspaces, pivot=pivots,
-        within=each(tree, within, pivots),
-    )  # fmt: skip
+    (matrix,) = pairs(tree, [lower_only], carry, joint=eliminated_joints(tree, q))
     return matrix  # type: ignore[no-any-return]
 
 
-def entries_of(tree: Model) -> list[int]:
-    """Return where L may have entries: bit j of number i is set for each freedom j that carries freedom i."""
-    carrying, found = [0] * len(tree.links), [0] * tree.nv
-    for link in tree.links:
-        here = 0 if link.parent == BASE else carrying[link.parent]
-        for k in link.freedoms:
-            found[k] = here
-            here |= 1 << k
-        carrying[link.index] = here
-    return found
+def rows_of_factors(tree: Model, q: Scalars) -> Matrix:
+    """Return, for each freedom, its axis, its share and 1/D, 13 numbers, seen from the root body.
+
+    An entry of L is the inner product of the axis of a freedom and the share of one that it carries.
+    """
+
+    def place(link: Link, parent: tuple[Transform], joint: EliminatedJoint) -> tuple[Transform]:
+        return (parent[0] if link.parent == BASE else (parent[0] @ joint.transform).collapsed(),)
+
+    def numbers(link: Link, seen: tuple[Transform], joint: EliminatedJoint) -> list[list[Scalar]]:
+        of_freedoms = zip(joint.subspace, joint.shares, joint.d, strict=True)
+        return [[*seen[0].motion_to_parent(s), *seen[0].force_to_parent(f), 1.0 / d] for s, f, d in of_freedoms]
+
+    joints = eliminated_joints(tree, q)
+    seen = outward(tree, place, (AT_ORIGIN.pose,), joints)
+    return table(tree, each(tree, numbers, seen, joints), 13)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import mimic, tree_factors
+from ..algorithms import mimic
 from ..algorithms.algorithm import ALL
 from ..algorithms.passes import each, positions, total
-from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
+from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, ROWS_OF_FACTORS, Algorithm, find
 from ..engine import cache
 from ..engine.differentiate import differentiate
 from ..engine.graph import INPUT, TooLong
@@ -59,10 +59,6 @@ MOST_FRAMES = 64
 MOST_FORMS = 8
 """The most forms of wrenches for which an algorithm has separate code; others are first converted to forces on all
 bodies."""
-
-MOST_BEFORE = 250
-"""Freedoms before each freedom, on average, up to which solving with factors of the mass matrix is fastest: passes over
-all bodies take as long for a column as for any other, factors grow with the square."""
 
 USUAL_METHOD = FORWARD_METHODS[0]
 """Methods of forward dynamics."""
@@ -336,15 +332,14 @@ class Compiler:
         shape: tuple[int, ...],
         equation: SolvedEquation | None = None,
     ) -> FactoredKernel | None:
-        """Return a kernel that solves with the factors of the mass matrix, unless these have too many entries."""
-        large, nv = find("mass_matrix_factors").large, self.tree.nv
-        assert large is not None
-        assert large.of is not None
-        before = tree_factors.entries_of(self.tree)
-        if self.tree.has_followers or sum(x.bit_count() for x in before) > MOST_BEFORE * nv:
+        """Return a kernel that solves with the factors of the mass matrix, which must have no followers."""
+        if self.tree.has_followers:
             return None
-        both = self._make_rolled(large.of, {}, lengths[:1], (nv, nv), False)
-        return FactoredKernel(**self._called(algorithm, lengths, shape), both=both, before=before, equation=equation)
+        factors = self._make_rolled(ROWS_OF_FACTORS, {}, lengths[:1], ROWS_OF_FACTORS.shape(self.tree, {}), False)
+        carriers = self.tree.dof_parents
+        return FactoredKernel(
+            **self._called(algorithm, lengths, shape), factors=factors, carriers=carriers, equation=equation
+        )
 
     def _part(self, name: str, options: Mapping[str, Any] | None = None) -> Kernel | None:
         """Return straight-line code of an algorithm that is part of another; None if it would be too long."""

@@ -1,4 +1,4 @@
-"""Kernels that solve equations with a matrix of which another kernel returns factors."""
+"""Kernels that solve equations with a matrix of which another kernel returns what its factors are made of."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..make_once import made_once, once
 from ..result_memory import empty
 from ..threads import thread_pool
 from ..trace import Shape
-from .composed import STATES_AT_ONCE, ComposedKernel
-from .factored_solves import SOLVES, Blocks, blocks_of, scratch_bytes, solves_module
+from .composed import ComposedKernel
+from .factored_solves import SOLVES, RowOrder, order_of, scratch_bytes, solves_module
 from .kernel import Kernel, address_of
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
@@ -30,6 +30,10 @@ def _code(target: host.Machine, single_precision: bool) -> tuple[int, Any, Any]:
         what, f"{what} {vectors}", lambda: solves_module(vectors), ("run",), target=target
     )
     return addresses["run"], _RUN(addresses["run"]), alive
+
+
+NUMBERS_AT_ONCE = 1 << 18
+"""Results that a thread computes at a time, so that the right sides stay in the nearer caches."""
 
 
 class SolvedEquation(NamedTuple):
@@ -47,26 +51,30 @@ class SolvedEquation(NamedTuple):
 class FactoredKernel(ComposedKernel):
     """The inverse of a symmetric matrix, or derivatives of the x that solves F(p, ..., x) = y with that as the last.
 
-    ``both`` takes p and returns L of dF/dx = L^T D L, with D on its diagonal; bit j of ``before[i]`` is set if row i
-    may have an entry in column j < i.
+    ``factors`` takes p and returns, for each row, the numbers from which L and D of dF/dx = L^T D L are made; see
+    :mod:`.factored_solves`. ``carriers`` are the nearest row that carries each one, -1 for none.
     """
 
-    both: Kernel | None = None
-    before: Sequence[int] = ()
+    factors: Kernel | None = None
+    carriers: Sequence[int] = ()
     equation: SolvedEquation | None = None
+
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            part.read_soon = True
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
         """The solution first, the factors last."""
-        assert self.both is not None
-        return (self.both,) if self.equation is None else (*self.equation[:2], self.both)
+        assert self.factors is not None
+        return (self.factors,) if self.equation is None else (*self.equation[:2], self.factors)
 
     def _calls(self, batch: bool) -> list[tuple[Kernel, bool]]:
         return [(part, batch) for part in self.parts]
 
     @made_once
-    def _blocks(self) -> Blocks:
-        return blocks_of(self.before)
+    def _order(self) -> RowOrder:
+        return order_of(self.carriers, self.vectors)
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         made = result if result.flags.c_contiguous and result.dtype == self.dtype else empty(self.shape, self.dtype)
@@ -76,44 +84,43 @@ class FactoredKernel(ComposedKernel):
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
         self._in_pieces(
-            arrays, batch, result, STATES_AT_ONCE // self.size,
+            arrays, batch, result, max(NUMBERS_AT_ONCE // self.size, self.lanes) * threads,
             lambda some, made: self._fill(some, made, len(made), threads),
         )  # fmt: skip
 
     def _fill(self, arrays: Sequence[np.ndarray], made: np.ndarray, count: int, threads: int) -> None:
         """Compute the factors and right sides of some states, and solve."""
         n = self.shape[-1]
-        both = given = self.parts[-1](arrays[0], threads=threads)
-        if both.ndim == 2 and count > 1:  # p is the same for all
-            both = given = np.ascontiguousarray(np.broadcast_to(both, (count, n, n)))
+        factors = given = self.parts[-1](arrays[0], threads=threads)
+        if factors.ndim == 2 and count > 1:  # p is the same for all
+            factors = given = np.ascontiguousarray(np.broadcast_to(factors, (count, *factors.shape)))
         if self.equation is not None:
             solution, slopes, y = self.equation
             x = solution(*arrays, threads=threads)
             given = slopes(*arrays[:y], x, *arrays[y + 1 :], threads=threads)
         if getattr(self._local, "scratch", None) is None:
-            self._local.scratch = np.empty(scratch_bytes(n, self._blocks, self.vectors), np.uint8)
+            self._local.scratch = np.empty(scratch_bytes(self._order, self.vectors), np.uint8)
         made = made.reshape(count, -1, n, n)
-        solve(both, given, made, self._blocks, self._local.scratch, self.target, threads)
+        solve(factors, given, made, self._order, self._local.scratch, self.target, threads)
 
 
 def solve(
-    both: np.ndarray, given: np.ndarray, made: np.ndarray, blocks: Blocks, scratch: np.ndarray, target: host.Machine,
-    threads: int = 1,
+    factors: np.ndarray, given: np.ndarray, made: np.ndarray, order: RowOrder, scratch: np.ndarray,
+    target: host.Machine, threads: int = 1,
 ) -> None:  # fmt: skip
     """Fill ``made``, (..., matrices, n, n), with minus the inverse times what is given, and with the inverse.
 
-    ``both`` (..., n, n) are factors, with as many matrices given for each as there are before the inverse; all are
-    contiguous and of one precision.
+    ``factors`` (..., n, 13) are the numbers of the rows, with as many matrices given for each state as there are before
+    the inverse; all are contiguous and of one precision.
     """
     n = made.shape[-1]
-    count, job = both.size // (n * n), ctypes.create_string_buffer(SOLVES.size)
-    address, run, _ = _code(target, bool(both.dtype == np.float32))
-    table, lists, order = blocks
+    count, job = factors.size // (n * factors.shape[-1]), ctypes.create_string_buffer(SOLVES.size)
+    address, run, _ = _code(target, bool(factors.dtype == np.float32))
     SOLVES.write(
         ctypes.addressof(job), scratch=address_of(scratch), start=0, stop=count, tile_area=0,
-        scratch_bytes=scratch.nbytes, factors=address_of(both), given=address_of(given), result=address_of(made),
-        rows=n, right_sides=made.shape[-3] - 1, blocks=len(table) // 2, table=address_of(table),
-        lists=address_of(lists), entries=len(order), order=address_of(order),
+        scratch_bytes=scratch.nbytes, factors=address_of(factors), given=address_of(given), result=address_of(made),
+        rows=n, right_sides=made.shape[-3] - 1, order=address_of(order.rows), slots=order.slots,
+        met=address_of(order.met), strips=order.met.shape[1],
     )  # fmt: skip
     if threads == 1 or count == 1:
         run(ctypes.addressof(job), address_of(scratch), 0, count, None)

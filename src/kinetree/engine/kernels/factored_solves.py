@@ -1,101 +1,124 @@
-"""Equations M x = y for many y, given L and D of M = L^T D L, whose L has few entries where trees have branches.
+"""Equations M x = y for many y, with M = L^T D L, by passing six numbers from each row to the one before it.
 
-Columns are solved for in strips of a few vectors, which stay in the nearest cache: L^T first, from the last row, then
-1/D, then L, from the first row.  Some consecutive rows are computed together, so that a number that is loaded is used
-for all of them.  What such a *block* needs of other rows is listed, and the entries of L are first put in the order in
-which they are needed, of which there are few next to one another in a matrix of branches.
+Rows form trees: each has at most one nearest row before it, its *carrier*, which may have one itself, and so on.  Row i
+has six numbers s_i and six numbers f_i, and an entry of L is L_ij = s_j . f_i for all rows j that carry row i.  So L
+need not be known: with t = D L x,
+
+    t_i = y_i - s_i . p_i,    p_i = sum of f_k t_k over all rows k that row i carries,
+
+from the last row to the first, and then, from the first to the last,
+
+    x_i = t_i / D_i - f_i . a_i,    a_i = sum of s_j x_j over all rows j that carry row i.
+
+Both sums are handed from row to row, 24 products per row and right side, however many rows carry it.  Columns are
+solved for in strips of a few vectors, so that a number that is loaded is used for all of them, and the sums of a strip
+stay in registers.  Where trees branch, they wait in *slots*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
-from itertools import pairwise, product
-from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
-from ..llvm.assembly import Fields, MachineFunction, Module, StructLayout, Value
+from ..llvm.assembly import MachineFunction, Module, StructLayout, Value, Variable
 from ..llvm.driver import JOB
 from ..llvm.symmetric_results import write_mirror
 from ..llvm.vectors import Vectors, first_lanes, spread
 
-HEIGHTS = (4, 2, 1)
-"""Rows of a block."""
+AXIS, SHARE, INVERSE_PIVOT = 0, 6, 12
+"""Where s, f and 1/D begin among the numbers of a row."""
 
-NEVER = 1 << 62
-"""Stands at the end of a list of rows."""
+NUMBERS = 13
+"""Of a row."""
+
+MOST_COPIED = 1 << 19
+"""Solutions of up to this many bytes are collected in the caches and then written in one piece; pieces of rows would
+take several times as long to reach memory."""
+
+BEFORE, NONE = -1, -2
+"""Stand for the slot of a carrier: it is the row before, or there is none."""
 
 _OF_POOL = ("scratch", "start", "stop", "tile_area", "scratch_bytes")
 _OWN = {"scratch": "ptr", "start": "i64", "stop": "i64", "tile_area": "ptr"}
 
 SOLVES = StructLayout(
     **{name: (JOB.kinds[name], JOB.at[name]) for name in _OF_POOL},
-    factors=("ptr", JOB.size), given="ptr", result="ptr", rows="i64", right_sides="i64", blocks="i64", table="ptr",
-    lists="ptr", entries="i64", order="ptr",
+    factors=("ptr", JOB.size), given="ptr", result="ptr", rows="i64", right_sides="i64", order="ptr", slots="i64",
+    met="ptr", strips="i64",
 )  # fmt: skip
-"""What a pool of threads reads of a job, and: where matrices with L and D on its diagonal are, one per state; where the
+"""What a pool of threads reads of a job, and: where the numbers of the rows are, one table per state; where the
 matrices of right sides are, and where the solutions go, each state's followed by the inverse; how many rows each has;
-how many matrices of right sides each state has; how many blocks there are; a :data:`BLOCK` for each and direction, L^T
-first; lists of rows; how many entries of L are used, and which these are: 32-bit numbers."""
+how many matrices of right sides each state has; a :data:`ROW` for each row, and how many slots they use; which rows
+each strip meets, see :class:`RowOrder`, and how many strips there are."""
 
-BLOCK = StructLayout(first="i64", height="i64", others="i64", entries="i64")
-"""The first row of a block, how many it has, and where the list of other rows on which it depends begins, and its
-entries of L: those between its own rows, then those of each other row."""
-
-
-class Blocks(NamedTuple):
-    """The rows of L in blocks, as machine code reads them."""
-
-    table: np.ndarray
-    lists: np.ndarray
-    order: np.ndarray
+ROW = StructLayout(row="i64", carrier="i64", own="i64")
+"""Which row comes next; the slot of the row that carries it, :data:`BEFORE` or :data:`NONE`; and its own slot, if
+others than the next row follow it directly, or :data:`NONE`."""
 
 
-def blocks_of(before: Sequence[int]) -> Blocks:
-    """Return blocks of the rows of L; bit j of ``before[i]`` is set if row i has an entry in column j < i."""
-    n, after = len(before), [0] * len(before)
-    for i, columns in enumerate(before):
-        for j in _bits(columns):
-            after[j] |= 1 << i
+class RowOrder(NamedTuple):
+    """The rows of trees in the order in which sums are handed on, as machine code reads it."""
 
-    def others(several: Sequence[int], start: int, height: int) -> int:
-        return reduce(or_, several[start : start + height]) & ~(((1 << height) - 1) << start)
-
-    def cost(start: int, height: int) -> float:
-        """Return how long each row takes: as products or as loads, whichever are more; a block has zeros, too."""
-        met = sum(others(x, start, height).bit_count() for x in (after, before))
-        return met * max(2 * height, height + 2) / height
-
-    starts = [0]
-    while starts[-1] < n:
-        starts.append(starts[-1] + min((h for h in HEIGHTS if starts[-1] + h <= n), key=partial(cost, starts[-1])))
-    blocks = list(pairwise(starts))
-    table, lists, order = list[tuple[int, ...]](), list[int](), list[int]()
-    for several, way in ((after, -1), (before, 1)):
-        for start, stop in blocks[::way]:
-            rows, met = range(start, stop)[::way], _bits(others(several, start, stop - start))
-            table.append((start, stop - start, len(lists), len(order)))
-            lists += [*met, NEVER]
-            pairs = [*((i, j) for k, j in enumerate(rows) for i in rows[k + 1 :]), *product(met, rows)]
-            order += [max(pair) * n + min(pair) for pair in pairs]
-    return Blocks(np.array(table, np.int64), np.array(lists, np.int64), np.array(order, np.int32))
+    rows: np.ndarray
+    """A :data:`ROW` for each."""
+    slots: int
+    met: np.ndarray
+    """(2, strips, rows): whether t may be other than zero in any column of a strip, given right sides that are zero but
+    where one of row and column carries the other; and with the identity as right sides. One byte each."""
 
 
-def _bits(number: int) -> list[int]:
-    """Return which bits are set."""
-    return [k for k, x in enumerate(bin(number)[:1:-1]) if x == "1"]
+def order_of(carriers: Sequence[int], v: Vectors) -> RowOrder:
+    """Return the order of rows, given the nearest row that carries each one, -1 for none.
+
+    A row is followed by one that it carries where there is one: then sums need not wait in a slot.
+    """
+    carried: list[list[int]] = [[] for _ in (*carriers, -1)]
+    for k, carrier in enumerate(carriers):
+        carried[carrier].append(k)
+    order, waiting = list[int](), carried[-1][::-1]
+    while waiting:
+        k = waiting.pop()
+        order.append(k)
+        waiting += carried[k][::-1]
+    place = {k: at for at, k in enumerate(order)}
+    own, free, used, rows = dict[int, int](), list[int](), 0, list[tuple[int, int, int]]()
+    for at, k in enumerate(order):
+        carrier = carriers[k]
+        if len(carried[k]) > 1:
+            used += not free
+            own[k] = free.pop() if free else used - 1
+        slot = NONE if carrier < 0 else BEFORE if place[carrier] == at - 1 else own[carrier]
+        rows.append((k, slot, own.get(k, NONE)))
+        if carrier in own and k == carried[carrier][-1]:
+            free.append(own[carrier])
+    return RowOrder(np.array(rows, np.int64), used, _met(carriers, v)[:, :, order].copy())
+
+
+def _met(carriers: Sequence[int], v: Vectors) -> np.ndarray:
+    """Return which rows each strip meets."""
+    n, width = len(carriers), vectors_of_strip(v) * v.lanes
+    before = np.arange(n)[:, None] // width == np.arange(-(-n // width))
+    after = before.copy()
+    for k, carrier in reversed(list(enumerate(carriers))):
+        if carrier >= 0:
+            before[carrier] |= before[k]
+    for k, carrier in enumerate(carriers):
+        if carrier >= 0:
+            after[k] |= after[carrier]
+    return np.stack([(before | after).T, before.T]).astype(np.uint8)
 
 
 def vectors_of_strip(v: Vectors) -> int:
-    """Return the most vectors of a strip's rows."""
-    return 2 if v.few_registers else 4
+    """Return the most vectors of a strip's rows: six times as many are sums, and should be in registers."""
+    return 2 if v.few_registers else 3
 
 
-def scratch_bytes(rows: int, blocks: Blocks, v: Vectors) -> int:
-    """Return how much room a strip, 1/D and L take, and some more to begin at the beginning of a line."""
-    return rows * (vectors_of_strip(v) * v.size + v.item) + len(blocks.order) * v.item + 128
+def scratch_bytes(order: RowOrder, v: Vectors) -> int:
+    """Return how much room a strip, its slots and a matrix take, and some more to begin at the beginning of a line."""
+    n = len(order.rows)
+    return (n + 6 * order.slots) * vectors_of_strip(v) * v.size + n * n * v.item + 128
 
 
 def solves_module(v: Vectors) -> str:
@@ -107,9 +130,7 @@ def solves_module(v: Vectors) -> str:
     for inverts in (False, True):
         for width in range(1, most + 1):
             name = _strip_name(inverts, width)
-            parameters = dict.fromkeys(("job", "given", "result", "strip", "pivots", "entries"), "ptr") | {
-                "column": "i64"
-            }
+            parameters = dict.fromkeys(("job", "factors", "given", "result", "strip"), "ptr") | {"number": "i64"}
             with module.function(name, parameters, linkage="internal", attributes="noinline") as f:
                 _Strip(f, v, width, inverts).write()
     with module.function("run", {"job": "ptr", **_OWN}, "i64") as f:
@@ -126,33 +147,33 @@ def _run(f: MachineFunction, v: Vectors, most: int) -> None:
     word = SOLVES.of(job)
     n, right_sides = word["rows"], word["right_sides"]
     strip = scratch + (f.valued(64) - (scratch.to("i64") & 63))
-    pivots = strip.at(n * (most * v.lanes), v.real)
-    entries = pivots.at(n, v.real)
+    collected = strip.at((n + word["slots"] * 6) * (most * v.lanes), v.real)
+    size = n * n * v.item
+    is_small = size <= MOST_COPIED
     with f.loop(start, stop) as state:
-        factors = word["factors"].at(state * n * n, v.real)
-        with f.loop(0, n) as k:
-            one = f.op(f"fdiv {v.real} 1.0, {factors.at(k * n + k, v.real).load(v.real).name}", v.real)
-            pivots.at(k, v.real).store(one)
-        with f.loop(0, word["entries"]) as k:
-            entries.at(k, v.real).store(
-                factors.at(word["order"].at(k, "i32").load("i32").to("i64"), v.real).load(v.real)
-            )
+        factors = word["factors"].at(state * n * NUMBERS, v.real)
         given = word["given"].at(state * right_sides * n * n, v.real)
         result = word["result"].at(state * (right_sides + 1) * n * n, v.real)
 
-        def strips(k: Value, inverts: bool, given: Value = given, result: Value = result) -> None:
-            with f.loop(0, n, most * v.lanes) as column:
-                left = ((n - column + (v.lanes - 1)) // v.lanes).min(most)
+        def strips(
+            k: Value, inverts: bool, factors: Value = factors, given: Value = given, result: Value = result
+        ) -> None:
+            place = result.at(k * n * n, v.real)
+            matrix = is_small.choose(collected, place)
+            with f.loop(0, word["strips"]) as number:
+                left = ((n - number * (most * v.lanes) + (v.lanes - 1)) // v.lanes).min(most)
                 for width in range(1, most + 1):
                     with f.when(left.equals(width)):
-                        places = [x.at(k * n * n, v.real) for x in (given, result)]
-                        f.call(_strip_name(inverts, width), job, *places, strip, pivots, entries, column)
+                        right_side = given.at(k * n * n, v.real)
+                        f.call(_strip_name(inverts, width), job, factors, right_side, matrix, strip, number)
+            if inverts:
+                write_mirror(f, v, n, matrix, matrix, upwards=False)
+            with f.when(is_small):
+                f.call("llvm.memcpy.p0.p0.i64", place, matrix, size, f.valued(0, "i1"))
 
         with f.loop(0, right_sides) as k:
             strips(k, False)
         strips(right_sides, True)
-        inverse = result.at(right_sides * n * n, v.real)
-        write_mirror(f, v, n, inverse, inverse, upwards=False)
     f.ret(0)
 
 
@@ -161,66 +182,123 @@ class _Strip:
 
     def __init__(self, f: MachineFunction, v: Vectors, width: int, inverts: bool) -> None:
         self.f, self.v, self.width, self.inverts = f, v, width, inverts
-        job, self.given, self.result, self.strip, self.pivots, self.entries, self.column = f.args
+        job, self.factors, self.given, self.result, self.strip, number = f.args
         self.job = SOLVES.of(job)
-        self.n = self.job["rows"]
+        self.n, strips = self.job["rows"], self.job["strips"]
+        self.column = number * (vectors_of_strip(v) * v.lanes)
         last = self.column + (width - 1) * v.lanes
         self.mask = first_lanes(v, self.n - last)
-        self.limit = (last + (v.lanes - 1)).min(self.n - 1) if inverts else self.n - 1
-        """The last row whose numbers matter: an inverse is symmetric, and L^T has nothing below its diagonal."""
+        self.end = last + v.lanes
+        self.met = self.job["met"] + (number + strips if inverts else number) * self.n
+        self.slots = self.strip.at(self.n * (width * v.lanes), v.real)
+        self.zero = Value(f, v.type, "zeroinitializer")
 
     def write(self) -> None:
         """Write both directions."""
-        f, count = self.f, self.job["blocks"]
-        for backward in (True, False):
-            with f.loop(0, count) as k:
-                block = BLOCK.of(self.job["table"] + (k if backward else k + count) * BLOCK.size)
-                first, height = block["first"], block["height"]
-                with f.when(first <= self.limit):
-                    for h in HEIGHTS:
-                        with f.when(height.equals(h)):
-                            self._rows(block, [first + r for r in range(h)], backward)
-
-    def _rows(self, block: Fields, rows: list[Value], backward: bool) -> None:
         f, v = self.f, self.v
-        rows = rows[::-1] if backward else rows
-        begin = self._right_side if backward else self._divided
-        totals = [f.variable(x, "total") for row in rows for x in begin(row)]
-        within = iter([self.entries.at(block["entries"] + k, v.real) for k in range(len(rows) * (len(rows) - 1) // 2)])
-        entries = self.entries.at(block["entries"] + len(rows) * (len(rows) - 1) // 2, v.real)
-        other, entry = (f.variable(x, "at") for x in (self.job["lists"].at(block["others"], "i64"), entries))
-        with f.forever(other, entry, *totals):
-            row = other.value.load("i64")
-            f.leave(unless=row <= self.limit)
-            found = [x.load(v.type, v.size) for x in self._places(row)]
-            for r in range(len(rows)):
-                self._subtract(totals, r, entry.value.at(r, v.real), found)
-            other.set(other.value.at(1, "i64"))
-            entry.set(entry.value.at(len(rows), v.real))
-        for r, row in enumerate(rows):
-            found = [x.value for x in totals[r * self.width : (r + 1) * self.width]]
-            for later in range(r + 1, len(rows)):
-                self._subtract(totals, later, next(within), found)
-            for place, x in zip(self._places(row), found, strict=True):
-                place.store(x, v.size)
-            if not backward:
-                *whole, last = self._cells(self.result, row)
-                for cell, x in zip(whole, found, strict=False):
-                    cell.store(x, v.item)
-                f.call(f"llvm.masked.store.{v.suffix}.p0", found[-1], last, f.valued(v.item, "i32"), self.mask)
-
-    def _subtract(self, totals: list, row: int, entry: Value, found: Sequence[Value]) -> None:
-        """Subtract an entry times the numbers of its row."""
-        f, v = self.f, self.v
-        factor = spread(entry.load(v.real), v.lanes)
-        minus = f.op(f"fneg {v.type} {factor.name}", v.type)
-        for k, x in enumerate(found):
-            total = totals[row * self.width + k]
-            if v.fused:
-                total.set(f.call(f"llvm.fma.{v.suffix}", minus, x, total.value, result=v.type))
+        with f.loop(0, self.job["slots"] * (6 * self.width)) as k:
+            self.slots.at(k, v.type).store(self.zero, v.size)
+        sums = self._no_sums()
+        with f.loop(1, self.n + 1, changing=sums) as k:
+            at = self.n - k
+            row, carrier, own = self._entry(at)
+            with f.when(self.met.at(at).load("i8").differs(0)):
+                self._row_back(row, carrier, own, sums)
+            with f.otherwise():  # nor is anything handed to it
+                for place in self._places(row):
+                    place.store(self.zero, v.size)
+        sums = self._no_sums()
+        with f.loop(0, self.n, changing=sums) as at:
+            row, carrier, own = self._entry(at)
+            if self.inverts:  # an inverse is symmetric, and what a row carries comes after it
+                with f.when(row < self.end):
+                    self._row_forth(row, carrier, own, sums)
             else:
-                product = f.op(f"fmul {v.type} {minus.name}, {x.name}", v.type)
-                total.set(f.op(f"fadd {v.type} {total.value.name}, {product.name}", v.type))
+                self._row_forth(row, carrier, own, sums)
+
+    def _no_sums(self) -> list[Variable]:
+        return [self.f.variable(self.zero, "sum") for _ in range(6 * self.width)]
+
+    def _row_back(self, row: Value, carrier: Value, own: Value, sums: list[Variable]) -> None:
+        """Compute t / D of a row, and hand what its carrier and those before need of it to the carrier."""
+        f, v = self.f, self.v
+        with f.when(own >= 0):
+            for place, total in self._slot(own, sums):
+                total.set(f.op(f"fadd {v.type} {total.value.name}, {place.load(v.type, v.size).name}", v.type))
+                place.store(self.zero, v.size)  # so that others may use the slot
+        found = self._less(self._right_side(row), row, AXIS, sums)
+        for x, place in zip(found, self._places(row), strict=True):
+            place.store(f.op(f"fmul {v.type} {x.name}, {self._number(row, INVERSE_PIVOT).name}", v.type), v.size)
+        self._add(sums, row, SHARE, found)
+        with f.when(carrier.differs(BEFORE)):
+            with f.when(carrier >= 0):
+                for place, total in self._slot(carrier, sums):
+                    here = place.load(v.type, v.size).name
+                    place.store(f.op(f"fadd {v.type} {here}, {total.value.name}", v.type), v.size)
+            for total in sums:
+                total.set(self.zero)
+
+    def _row_forth(self, row: Value, carrier: Value, own: Value, sums: list[Variable]) -> None:
+        """Compute x of a row, and hand what those need that it carries to them."""
+        f, v = self.f, self.v
+        with f.when(carrier.differs(BEFORE)):
+            for total in sums:
+                total.set(self.zero)
+            with f.when(carrier >= 0):
+                for place, total in self._slot(carrier, sums):
+                    total.set(place.load(v.type, v.size))
+        known = [place.load(v.type, v.size) for place in self._places(row)]
+        found = self._less(known, row, SHARE, sums)
+        self._add(sums, row, AXIS, found)
+        with f.when(own >= 0):
+            for place, total in self._slot(own, sums):
+                place.store(total.value, v.size)
+        *whole, last = self._cells(self.result, row)
+        for cell, x in zip(whole, found, strict=False):
+            cell.store(x, v.item)
+        f.call(f"llvm.masked.store.{v.suffix}.p0", found[-1], last, f.valued(v.item, "i32"), self.mask)
+
+    def _less(self, begin: Sequence[Value], row: Value, first: int, sums: Sequence[Variable]) -> list[Value]:
+        """Return what is left of numbers less six of the row's times the sums, in two halves that need not wait."""
+        f, v = self.f, self.v
+        found, others = list(begin), [self.zero] * self.width
+        for m in range(3):
+            for half, so_far in ((m, found), (m + 3, others)):
+                number = f.op(f"fneg {v.type} {self._number(row, first + half).name}", v.type)
+                for k, x in enumerate(so_far):
+                    so_far[k] = self._plus(number, sums[half * self.width + k].value, x)
+        return [f.op(f"fadd {v.type} {x.name}, {y.name}", v.type) for x, y in zip(found, others, strict=True)]
+
+    def _add(self, sums: Sequence[Variable], row: Value, first: int, found: Sequence[Value]) -> None:
+        """Add six of the row's numbers times what was found."""
+        for m in range(6):
+            number = self._number(row, first + m)
+            for k, x in enumerate(found):
+                total = sums[m * self.width + k]
+                total.set(self._plus(number, x, total.value))
+
+    def _plus(self, a: Value, b: Value, c: Value) -> Value:
+        """Return a b + c."""
+        f, v = self.f, self.v
+        if v.fused:
+            return f.call(f"llvm.fma.{v.suffix}", a, b, c, result=v.type)
+        product = f.op(f"fmul {v.type} {a.name}, {b.name}", v.type)
+        return f.op(f"fadd {v.type} {c.name}, {product.name}", v.type)
+
+    def _number(self, row: Value, k: int) -> Value:
+        """Return a number of a row, in all lanes."""
+        found = self.factors.at(row * NUMBERS, self.v.real).at(k, self.v.real).load(self.v.real)
+        return spread(found, self.v.lanes)
+
+    def _entry(self, at: Value) -> tuple[Value, Value, Value]:
+        """Return which row comes at a place, and the slots of its carrier and of its own."""
+        entry = ROW.of(self.job["order"] + at * ROW.size)
+        return entry["row"], entry["carrier"], entry["own"]
+
+    def _slot(self, number: Value, sums: Sequence[Variable]) -> list[tuple[Value, Variable]]:
+        """Return where a slot keeps each of the sums."""
+        first = self.slots.at(number * (6 * self.width), self.v.type)
+        return [(first.at(k, self.v.type), total) for k, total in enumerate(sums)]
 
     def _places(self, row: Value) -> list[Value]:
         """Return where the strip's numbers of a row are kept."""
@@ -243,16 +321,8 @@ class _Strip:
                 columns.equals(spread(row - self.column - k * v.lanes, v.lanes)).choose(one, zero)
                 for k in range(self.width)
             ]
-        none = Value(f, v.type, "zeroinitializer")
         *whole, last = self._cells(self.given, row)
         given = [cell.load(v.type, v.item) for cell in whole]
         name, item = f"llvm.masked.load.{v.suffix}.p0", f.valued(v.item, "i32")
-        given.append(f.call(name, last, item, self.mask, none, result=v.type))
+        given.append(f.call(name, last, item, self.mask, self.zero, result=v.type))
         return [f.op(f"fneg {v.type} {x.name}", v.type) for x in given]
-
-    def _divided(self, row: Value) -> list[Value]:
-        """Return a row of the strip divided by its pivot."""
-        f, v = self.f, self.v
-        one = spread(self.pivots.at(row, v.real).load(v.real), v.lanes)
-        found = [x.load(v.type, v.size) for x in self._places(row)]
-        return [f.op(f"fmul {v.type} {x.name}, {one.name}", v.type) for x in found]

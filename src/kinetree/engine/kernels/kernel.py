@@ -102,6 +102,8 @@ class Kernel:
         Whether it is called with the inputs of another kernel, after which there is no room for its own values.
     tables : sequence of ndarray, each (rows, columns)
         Data that the code looks up, like the graph's: they are not part of the code, which is cached without them.
+    read_soon : bool
+        Whether large results, too, should stay in the caches, because another kernel is about to read them.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Kernel:
     target: host.Machine = field(default_factory=lambda: host.host(), repr=False)
     is_guard: bool = False
     tables: Sequence[np.ndarray] = field(default=(), repr=False)
+    read_soon: bool = False
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
@@ -261,7 +264,7 @@ class Kernel:
 
     def _job(self, rows: Sequence[np.ndarray], count: int, target: int, scratch: int) -> bytes:
         """Pack the evaluation of ``count`` rows of each input, with results going to an address."""
-        streamed = count * self.size * self.vectors.item > STREAMED_BYTES
+        streamed = not self.read_soon and count * self.size * self.vectors.item > STREAMED_BYTES
         layouts = [self._layout(a) for a in rows]
         self._local.layouts = layouts  # while the job runs
         return pack_job(
