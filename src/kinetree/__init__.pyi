@@ -9,6 +9,7 @@ from . import forces as forces
 from . import gallery as gallery
 from . import gym as gym
 from . import identification as identification
+from . import optimize as optimize
 from . import simulation as simulation
 from . import spatial as spatial
 from . import sweeps as sweeps

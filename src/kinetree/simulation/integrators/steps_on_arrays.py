@@ -97,6 +97,8 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
+        self.closing_rounds = ROUNDS
+        """How often a mechanism is closed after a step; more for plans, whose first motions may be fast."""
         self._made: dict[Any, Any] = {}
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -190,7 +192,7 @@ class Steps:
         return run
 
     def _program(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> StepProgram:
-        key = "steps", integrator, choice and choice.key, samples
+        key = "steps", integrator, choice and choice.key, samples, self.closing_rounds
         found: StepProgram = self.equation.once(key, lambda: self.program(integrator, choice, samples=samples))
         return found
 
@@ -266,7 +268,9 @@ class Steps:
             q, v, z = formula(tree, rate, t, *equation.parts(state), h)
             if choice is None:
                 return [*q, *v, *z]
-            q, v, left = choice.closed(equation.with_numbers(p).tree, q, v, ROUNDS + ahead)  # its numbers may vary
+            q, v, left = choice.closed(
+                equation.with_numbers(p).tree, q, v, self.closing_rounds + ahead
+            )  # its numbers may vary
             return [*q, *v, *z, where(left > UNCLOSED * UNCLOSED, 0.0, least)]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:

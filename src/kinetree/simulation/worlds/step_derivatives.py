@@ -66,7 +66,7 @@ class StepDerivatives:
             name = f"{self._integrator} steps of {equation.robot.name!r} backwards"
             return SweepProgram(name, self._text, moved, self._substeps, rows, linear, equation.robot.cpu)
 
-        key = "backwards", self._integrator, equation.loops, self._substeps, rows, *moved
+        key = "backwards", self._integrator, equation.loops, self._substeps, equation.steps.closing_rounds, rows, *moved
         program: SweepProgram = equation.once(key, make)
         return program
 
@@ -88,7 +88,8 @@ class StepDerivatives:
 
     @cached_property
     def _forwards(self) -> StepProgram:
-        equation, key = self._equation, ("forwards", self._integrator, self._equation.loops, self._substeps)
+        equation, rounds = self._equation, self._equation.steps.closing_rounds
+        key = "forwards", self._integrator, equation.loops, self._substeps, rounds
         program: StepProgram = equation.once(
             key, lambda: equation.steps.program(self._integrator, equation.loops, samples=self._substeps)
         )
@@ -142,11 +143,20 @@ class StepDerivatives:
         -------
         ndarray (..., count, count), ndarray (..., count, moved)
         """
-        weights = np.eye(self.count, self.count + len(moved))[self._independent]
-        found = self._swept(moved, len(weights), time, state, ends, numbers, weights)
-        if len(weights) < self.count:
+        found = self.of_independent(time, state, ends, numbers, moved)
+        if found.shape[-2] < self.count:
             found = self.basis(ends[..., -1, :]) @ found
         return found[..., : self.count], found[..., self.count :]
+
+    def of_independent(
+        self, time: Array, state: Array, ends: Array, numbers: Array, moved: Sequence[int] = ()
+    ) -> Array:
+        """Return the derivatives of the independent components only, (..., independent, count + moved).
+
+        Parameters are as in :meth:`matrices`, which finds all components from these.
+        """
+        weights = np.eye(self.count, self.count + len(moved))[self.independent]
+        return self._swept(moved, len(weights), time, state, ends, numbers, weights)
 
     @cached_property
     def _pivots(self) -> Pivots:
@@ -154,7 +164,7 @@ class StepDerivatives:
         return () if self._equation.loops is None else self._equation.robot.coordinates_at(self._start).pivots
 
     @cached_property
-    def _independent(self) -> list[int]:
+    def independent(self) -> list[int]:
         """Indices of the components of a state's change that determine all others; with loops, not all of them."""
         nv, free = self._text.nv, independent_freedoms(self._equation.tree, self._pivots)
         return [*free, *(nv + j for j in free), *range(2 * nv, self.count)]
@@ -172,10 +182,10 @@ class StepDerivatives:
     def basis(self, state: Array) -> Array:
         """Return derivatives of a closed state with respect to independent components, (..., count, independent)."""
         nq, nv, nz = self._text.nq, self._text.nv, self._text.nz
-        n = (len(self._independent) - nz) // 2
+        n = (len(self.independent) - nz) // 2
         found = self._basis({"q": state[..., :nq], "v": state[..., nq : nq + nv]}, self._threads)
         places, rates = np.moveaxis(found.reshape(*state.shape[:-1], 2, nv, n), -3, 0)
-        whole = np.zeros((*state.shape[:-1], self.count, len(self._independent)))
+        whole = np.zeros((*state.shape[:-1], self.count, len(self.independent)))
         whole[..., :nv, :n] = whole[..., nv : 2 * nv, n : 2 * n] = places
         whole[..., nv : 2 * nv, :n] = rates
         whole[..., 2 * nv :, 2 * n :] = np.eye(nz)

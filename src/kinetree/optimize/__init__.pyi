@@ -1,0 +1,14 @@
+from .plan import AtLimit as AtLimit
+from .plan import Plan as Plan
+from .problem import MotionProblem as MotionProblem
+from .problem import optimize as optimize
+from .solver import Progress as Progress
+from .terms import Bounded as Bounded
+from .terms import Effort as Effort
+from .terms import FramePosition as FramePosition
+from .terms import FrameRotation as FrameRotation
+from .terms import FrameVelocity as FrameVelocity
+from .terms import Positions as Positions
+from .terms import Residual as Residual
+from .terms import Term as Term
+from .terms import Velocities as Velocities

@@ -1,0 +1,208 @@
+"""The dynamics between the nodes of a plan: one period under a constant action, with its derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import kinematics
+from ..control.commands import Commanded
+from ..errors import OptionError, UnknownNameError, UnsupportedError
+from ..evaluation.law_kernels import LawProgram
+from ..robot.robot import Robot
+from ..simulation.arguments import check_integrator, force_elements, varied_parameters
+from ..simulation.elimination_order import LoopChoice
+from ..simulation.equation import Equation
+from ..simulation.integrators.fixed_step_methods import FIXED
+from ..simulation.system import DynamicSystem
+from ..simulation.worlds.actions import commanded
+from ..simulation.worlds.derivative_methods import named_numbers
+from ..simulation.worlds.instant import Moment
+from ..simulation.worlds.step_derivatives import StepDerivatives
+from ..spatial import Scalar, clip, where
+from ..spatial.arrays import Array
+
+Scalars = Sequence[Scalar]
+
+CLOSING_ROUNDS = 6
+"""How often a mechanism is closed after a step: the first motions of a search may be fast."""
+
+
+class NodeDynamics:
+    """What happens to a robot in one period, from any state, under an action that stays the same meanwhile.
+
+    Parameters
+    ----------
+    robot : Robot
+    action : str or Commanded
+        What actions are, as in :class:`kinetree.World`.
+    ground, forces : force elements
+    integrator : str
+    step : float
+        Seconds of one step of the integrator.
+    substeps : int
+        Steps of a period.
+    friction : bool
+    friction_speed : float
+    start : ndarray (..., nq)
+        Closed configurations.
+    threads : int
+    """
+
+    def __init__(
+        self, robot: Robot, action: str | Commanded, ground: Any, forces: Any, integrator: str, step: float,
+        substeps: int, friction: bool, friction_speed: float, start: Array, threads: int,
+    ) -> None:  # fmt: skip
+        if not isinstance(integrator, str) or integrator not in FIXED:
+            raise UnknownNameError("integrator with a fixed step", integrator, FIXED)
+        check_integrator(robot, integrator)
+        self.robot, self.integrator, self.step, self.substeps, self.threads = robot, integrator, step, substeps, threads
+        self.period = step * substeps
+        self.command = commanded(action)
+        if np.any(np.asarray(self.command.delay, dtype=float)):
+            raise OptionError("a plan acts at once: commands without a delay")
+        self.action_names = self.command.names(robot.model)
+        if not self.action_names:
+            raise OptionError(f"no joint of {robot.name!r} has a motor: there is nothing to plan")
+        grounds, others = force_elements(ground), force_elements(forces, "forces")
+        varied = varied_parameters(robot, None, integrator)
+        self.system = DynamicSystem(robot, self.command, grounds, others, friction, friction_speed, False, varied)
+        self.equation = Equation(self.system, None, threads).prepared(start)
+        self.equation.steps.closing_rounds = CLOSING_ROUNDS
+        if not self.equation.compiled:
+            raise UnsupportedError(
+                f"plans need machine code, which {robot.name!r} has not: it has more than 110 bodies, or "
+                "backend='reference'"
+            )
+        slices, first = dict[str, slice](), 0
+        for name, value in self.system.parameters.items():
+            slices[name] = slice(first, first + value.shape[-1])
+            first += value.shape[-1]
+        at, _, _ = named_numbers(self.system, slices, False)
+        self.commands = list(range(at["command"].start, at["command"].stop))
+        """Places of the action among the numbers of the equation."""
+        self.numbers = np.array(self.equation.numbers, dtype=float)
+        self.steps = StepDerivatives(self.equation, integrator, step, substeps, start, threads)
+        self.nq, self.nv, self.nz = robot.nq, robot.nv, self.system.nz
+        self.nx, self.nu = self.nq + self.nv + self.nz, len(self.action_names)
+
+    @property
+    def watched(self) -> int:
+        """How many numbers say how a step of a mechanism went, after those of the state."""
+        return int(self.equation.loops is not None)
+
+    @cached_property
+    def directions(self) -> list[int]:
+        """The components of a change of state that determine all others."""
+        return self.steps.independent
+
+    @property
+    def nd(self) -> int:
+        """In how many directions a state can change."""
+        return len(self.directions)
+
+    @property
+    def can_jump(self) -> bool:
+        """Whether nodes may begin apart from where the one before ended."""
+        return self.equation.loops is None
+
+    def numbers_with(self, u: Array) -> Array:
+        """Return the numbers of the equation with these actions, (..., n)."""
+        found = np.empty((*u.shape[:-1], len(self.numbers)))
+        found[:] = self.numbers
+        found[..., self.commands] = u
+        return found
+
+    def scalars_with(self, u: Scalars) -> list[Scalar]:
+        """Return the numbers of the equation with these actions, over any scalar."""
+        found: list[Scalar] = self.numbers.tolist()
+        for k, x in zip(self.commands, u, strict=True):
+            found[k] = x
+        return found
+
+    def after(self, t: Scalar, x: Scalars, u: Scalars) -> list[Scalar]:
+        """Return the state after a period, over any scalar; that of a mechanism is NaN if it cannot be closed."""
+        advance, rate, _ = self.equation.steps.laws(self.integrator, self.equation.loops)
+        p = self.scalars_with(u)
+        state: list[Scalar] = [*x, *[math.inf] * self.watched]
+        for k in range(self.substeps):
+            state = advance(lambda question: rate(question, p), t + k * self.step, state, self.step, p)
+        if self.watched:
+            lost = where(state[-1] < 1.0, math.nan, 0.0)
+            return [y + lost for y in state[: self.nx]]
+        return state
+
+    def ends(self, times: Array, x: Array, u: Array) -> Array:
+        """Return the states at the ends of all steps of periods, (n, substeps, n)."""
+        return self.steps.states(times, x, self.numbers_with(u))
+
+    def slopes(self, times: Array, x: Array, ends: Array, u: Array) -> Array:
+        """Return derivatives of where periods end, (n, nd, nd + nu)."""
+        found = self.steps.of_independent(times, x, ends, self.numbers_with(u), self.commands)
+        if self.nd == self.steps.count:
+            return found
+        count = self.steps.count  # of components, which a mechanism cannot change one by one
+        return np.concatenate([found[..., :count] @ self.steps.basis(x), found[..., count:]], axis=-1)
+
+    def basis(self, x: Array) -> Array | None:
+        """Return how all components of a state change with its directions; None if there are no others."""
+        return None if self.nd == self.steps.count else self.steps.basis(x)
+
+    def apart(self, x: Scalars, other: Scalars) -> list[Scalar]:
+        """Return the way from one state to another, along all directions."""
+        nq, tree = self.nq, self.robot.model
+        whole = [*kinematics.difference(tree, x[:nq], other[:nq])]
+        whole += [b - a for a, b in zip(x[nq:], other[nq:], strict=True)]
+        return [whole[k] for k in self.directions]
+
+    def moved(self, x: Scalars, way: Scalars) -> list[Scalar]:
+        """Return the state at the end of a way, for trees."""
+        nq, nv = self.nq, self.nv
+        q = kinematics.integrate(self.robot.model, x[:nq], way[:nv])
+        return [*q, *(a + b for a, b in zip(x[nq:], way[nv:], strict=True))]
+
+    def moment(self, t: Scalar, x: Scalars, u: Scalars, goal: Any) -> Moment:
+        """Return the moment at a node, over any scalar."""
+        system = self.equation.with_numbers(self.scalars_with(u))
+        choice = None if self.equation.loops is None else LoopChoice(self.equation.loops.rows)
+        return Moment(system, t, *self.equation.parts([*x, *[1.0] * self.watched]), u, choice, goal)
+
+    @cached_property
+    def apart_program(self) -> LawProgram:
+        """The way from ``a`` to ``b``, for arrays."""
+        return LawProgram(
+            f"way between states of {self.robot.name!r}", lambda a, b: self.apart(a, b), {"a": self.nx, "b": self.nx},
+            True, cpu=self.robot.cpu,
+        )  # fmt: skip
+
+    @cached_property
+    def follow(self) -> LawProgram:
+        """One period of a new motion near an old one, by the feedback that a backward pass found."""
+
+        def law(
+            t: Scalars, x: Scalars, old: Scalars, u: Scalars, forward: Scalars, gains: Scalars, share: Scalars,
+            gap: Scalars, bounds: Scalars,
+        ) -> list[Scalar]:  # fmt: skip
+            nd, nu, s = self.nd, self.nu, share[0]
+            way = self.apart(old, x)
+            new: list[Scalar] = []
+            for i in range(nu):
+                total = u[i] + s * forward[i]
+                for j in range(nd):
+                    total = total + gains[i * nd + j] * way[j]
+                new.append(clip(total, bounds[i], bounds[nu + i]))
+            end = self.after(t[0], x, new)
+            if self.can_jump:
+                end = self.moved(end, [(s - 1.0) * g for g in gap])
+            return [*end, *new]
+
+        nd, nu = self.nd, self.nu
+        lengths = {
+            "t": 1, "x": self.nx, "old": self.nx, "u": nu, "forward": nu, "gains": nu * nd, "share": 1,
+            "gap": nd, "bounds": 2 * nu,
+        }  # fmt: skip
+        return LawProgram(f"planned period of {self.robot.name!r}", law, lengths, True, cpu=self.robot.cpu)

@@ -1,0 +1,255 @@
+"""One node of the backward pass of differential dynamic programming, with limited actions.
+
+At a node the dynamics are ``dx' = A dx + B du + e`` and the cost is quadratic; the value of the next node is
+``v'^T dx' + dx'^T V' dx' / 2``.  The text below is for matrices of numbers with a batch, and for matrices of traced
+scalars, which become one piece of machine code per node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..evaluation.law_kernels import LawProgram
+from ..spatial import Scalar, where
+from ..spatial.arrays import Array
+from ..spatial.linear_systems import ldl, ldl_solve
+
+ROUNDS = 3
+"""How often the set of actions at their limits is chosen anew within a node."""
+
+LONGEST = 60_000
+"""Products up to which a node becomes straight-line code; larger ones are computed with matrices of the whole batch."""
+
+NEAR = 1e-12
+"""How far from its limit, relative to the range, an action counts as being at it."""
+
+
+class NodeLayout(NamedTuple):
+    """Where the numbers of a node are in its vectors."""
+
+    nd: int
+    """Directions in which a state can change."""
+    nu: int
+    entries: tuple[tuple[int, int], ...]
+    """Places of the numbers of the cost's second derivatives that are not always zero."""
+
+    @property
+    def n_slopes(self) -> int:
+        """Length of the vector of the cost's derivatives."""
+        return self.nd + self.nu + len(self.entries)
+
+    @property
+    def n_value(self) -> int:
+        """Length of the vector of a value: v and the upper triangle of V."""
+        return self.nd + self.nd * (self.nd + 1) // 2
+
+    @property
+    def n_result(self) -> int:
+        """Length of the result: value, feed-forward, gains, three numbers."""
+        return self.n_value + self.nu + self.nu * self.nd + 3
+
+    @property
+    def forward(self) -> slice:
+        """The place of the feed-forward in the result."""
+        return slice(self.n_value, self.n_value + self.nu)
+
+    @property
+    def gains(self) -> slice:
+        """The place of the gains in the result."""
+        return slice(self.n_value + self.nu, self.n_result - 3)
+
+    @property
+    def products(self) -> int:
+        """About how many products a node takes."""
+        n, m = self.nd, self.nu
+        return n * n * n + n * n * n // 2 + 2 * n * n * m + 2 * m * m * n + m * m * m
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """The vectors that a node takes."""
+        return {
+            "steps": self.nd * (self.nd + self.nu), "gap": self.nd, "slopes": self.n_slopes, "value": self.n_value,
+            "u": self.nu, "bounds": 2 * self.nu, "damping": 1,
+        }  # fmt: skip
+
+
+def _turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _times(matrix: Any, vector: Any) -> Any:
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _entrywise(function: Any, *given: Any) -> Any:
+    """Return a function of scalars, entry by entry."""
+    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in given))
+    found = np.empty(arrays[0].shape, dtype=object)
+    for place in np.ndindex(found.shape):
+        found[place] = function(*(x[place] for x in arrays))
+    return found
+
+
+def _less(a: Any, b: Any) -> Any:
+    """Return one where a is less than b, otherwise zero."""
+    if a.dtype != object:
+        return (a < b).astype(float)
+    return _entrywise(lambda x, y: where(x < y, 1.0, 0.0), a, b)
+
+
+def _choose(mask: Any, a: Any, b: Any) -> Any:
+    """Return a where the mask is one, otherwise b."""
+    if mask.dtype != object:
+        return np.where(mask > 0.5, a, b)
+    return _entrywise(lambda chosen, x, y: where(chosen > 0.5, x, y), mask, a, b)
+
+
+def _solved(matrix: Any, right: Any) -> tuple[Any, Any]:
+    """Return the solution of a symmetric system with several right sides, and its least pivot."""
+    if matrix.dtype == object:
+        factors = ldl(matrix.tolist())
+        columns = [ldl_solve(factors, right[:, j].tolist()) for j in range(right.shape[1])]
+        least = factors[1][0]
+        for pivot in factors[1][1:]:
+            least = where(pivot < least, pivot, least)
+        return np.array(columns, dtype=object).T, least
+    least = np.full(matrix.shape[:-2], np.nan)
+    found = np.full(right.shape, np.nan)
+    fine = np.isfinite(matrix).all(axis=(-1, -2))
+    if fine.any():
+        least[fine] = np.linalg.eigvalsh(matrix[fine])[..., 0]
+        fine &= least > 0.0
+        found[fine] = np.linalg.solve(matrix[fine], right[fine])
+    return found, least
+
+
+def backward(
+    a: Any, b: Any, gap: Any, slopes: tuple[Any, Any, Any, Any, Any], value: tuple[Any, Any], u: Any,
+    bounds: tuple[Any, Any] | None, damping: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Return value, feed-forward, gains and the predicted change of one node.
+
+    Parameters
+    ----------
+    a, b, gap
+        The dynamics.
+    slopes
+        Derivatives of the cost: by state, by action, twice by state, by action and state, twice by action.
+    value
+        v' and V'.
+    u
+        Actions of the node.
+    bounds
+        Least and largest actions; None if there are none.
+    damping
+        A number that is added to the curvature along every action.
+
+    Returns
+    -------
+    v, V, feed-forward k, gains K, slope of the cost along k, curvature of the cost along k, least pivot
+    """
+    by_x, by_u, by_xx, by_ux, by_uu = slopes
+    v, curved = value
+    ahead = v + _times(curved, gap)
+    va, vb = curved @ a, curved @ b
+    q_x, q_u = by_x + _times(_turned(a), ahead), by_u + _times(_turned(b), ahead)
+    q_xx, q_ux, q_uu = by_xx + _turned(a) @ va, by_ux + _turned(b) @ va, by_uu + _turned(b) @ vb
+    nu = q_u.shape[-1]
+    eye = np.eye(nu)
+    damped = q_uu + damping[..., None, None] * eye if q_uu.dtype != object else q_uu + damping * eye
+    free = None
+    if bounds is None:
+        held = q_u * 0.0
+    else:
+        down, up = bounds[0] - u, bounds[1] - u
+        scale = damped[..., range(nu), range(nu)]
+        near = (up - down) * NEAR
+        at_low = _less(-down, near) * _less(0.0 * q_u, q_u)
+        at_high = _less(up, near) * _less(q_u, 0.0 * q_u)
+        for _ in range(ROUNDS):
+            free = _choose(at_low, 0.0, _choose(at_high, 0.0, np.ones(nu)))
+            held = _choose(at_low, down, _choose(at_high, up, np.zeros(nu)))
+            right = -(q_u + _times(damped, held)) * free
+            k = _solved(_masked(damped, free, eye), right[..., None])[0][..., 0] + held
+            needed = -(q_u + _times(damped, k)) / scale  # how hard a limit pushes back, as a change of the action
+            at_low, at_high = _less(k + needed, down), _less(up, k + needed)
+        free = _choose(at_low, 0.0, _choose(at_high, 0.0, np.ones(nu)))
+        held = _choose(at_low, down, _choose(at_high, up, np.zeros(nu)))
+    right = -np.concatenate([(q_u + _times(damped, held))[..., None], q_ux], axis=-1)
+    if free is not None:
+        right = right * free[..., None]
+    found, least = _solved(damped if free is None else _masked(damped, free, eye), right)
+    k, gains = found[..., 0] + held, found[..., 1:]
+    new = q_xx + _turned(q_ux) @ gains
+    lead = q_x + _times(_turned(q_ux), k)
+    slope, bent = (k * q_u).sum(axis=-1), (k * _times(q_uu, k)).sum(axis=-1)
+    return lead, new, k, gains, slope, bent, least
+
+
+def _masked(matrix: Any, free: Any, eye: Array) -> Any:
+    return matrix * free[..., None] * free[..., None, :] + eye * (1.0 - free)[..., None]
+
+
+class RiccatiProgram:
+    """The backward pass at one node, for a batch: machine code if it is short enough, otherwise matrices.
+
+    Parameters
+    ----------
+    layout : NodeLayout
+    limited : bool
+        Whether actions have limits.
+    cpu : str
+        The processor to make machine code for; the default one if empty.
+    """
+
+    def __init__(self, layout: NodeLayout, limited: bool, cpu: str = "") -> None:
+        self.layout, self.limited, self.cpu = layout, limited, cpu
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether nodes are short enough for machine code."""
+        return self.layout.products <= LONGEST
+
+    @cached_property
+    def program(self) -> LawProgram:
+        """The text on scalars, as machine code."""
+
+        def law(**vectors: Sequence[Scalar]) -> list[Scalar]:
+            return list(self._on({name: np.array(x, dtype=object) for name, x in vectors.items()}))
+
+        return LawProgram("backward pass of one node", law, self.layout.lengths, True, cpu=self.cpu)
+
+    def __call__(self, vectors: Mapping[str, Array]) -> Array:
+        """Return results (..., n_result) with matrices of the whole batch."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self._on(vectors))
+
+    def _on(self, given: Mapping[str, Any]) -> Any:
+        nd, nu = self.layout.nd, self.layout.nu
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in given.values()))
+        kind = given["steps"].dtype
+        steps = given["steps"].reshape(*given["steps"].shape[:-1], nd, nd + nu)
+        slopes, value = given["slopes"], given["value"]
+        whole = np.zeros((*slopes.shape[:-1], nd + nu, nd + nu), dtype=kind)
+        for n, (i, j) in enumerate(self.layout.entries):
+            whole[..., i, j] = whole[..., j, i] = slopes[..., nd + nu + n]
+        curved = np.zeros((*value.shape[:-1], nd, nd), dtype=kind)
+        rows, columns = np.triu_indices(nd)
+        curved[..., rows, columns] = curved[..., columns, rows] = value[..., nd:]
+        bounds = (given["bounds"][..., :nu], given["bounds"][..., nu:]) if self.limited else None
+        split = slopes[..., :nd], slopes[..., nd : nd + nu], *_blocks(whole, nd)
+        lead, new, k, gains, *numbers = backward(
+            steps[..., :nd], steps[..., nd:], given["gap"], split, (value[..., :nd], curved), given["u"], bounds,
+            given["damping"][..., 0],
+        )  # fmt: skip
+        parts = [lead, new[..., rows, columns], k, gains.reshape(*gains.shape[:-2], nu * nd)]
+        parts += [np.asarray(x, dtype=kind)[..., None] for x in numbers]
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
+
+
+def _blocks(whole: Any, nd: int) -> tuple[Any, Any, Any]:
+    return whole[..., :nd, :nd], whole[..., nd:, :nd], whole[..., nd:, nd:]

@@ -1,0 +1,380 @@
+"""Differential dynamic programming for many plans at once, with limits by augmented Lagrangians.
+
+Actions stay within their limits at every iteration; nodes may begin apart from where the one before ended, and a full
+step closes these gaps (the feasibility-driven method of Mastalli). Limits of states and ends are met from outside:
+each round of iterations finds the best motion for the present multipliers, then the multipliers follow.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..spatial.arrays import Array
+from .riccati import RiccatiProgram
+from .sweeps import SHARES, ForwardPass, Inputs, Passes, Texts
+
+OPTIMAL = "optimal"
+INFEASIBLE = "limits cannot be met"
+STALLED = "stalled"
+ITERATIONS = "out of iterations"
+TIME = "out of time"
+STOPPED = "stopped by the callback"
+LOST = "lost"
+
+SUFFICIENT = 1e-4
+"""Fraction of the predicted decrease of the cost that a step has to bring."""
+
+ROUNDING = 1e-13
+"""Changes of the cost by less than this fraction of it are rounding."""
+
+LARGEST_PENALTY = 1e8
+"""The penalty on violated limits grows up to this factor times the first one."""
+
+FASTER = 0.25
+"""Violations that do not shrink to this fraction in a round make the penalty grow."""
+
+MOST_DAMPING = 1e10
+"""Damping beyond this factor times the curvature of the cost along actions means that a plan has stalled."""
+
+CLOSED = 1e-9
+"""Gaps between nodes below this are none."""
+
+ROUNDS_IN_VAIN = 4
+"""Rounds at the largest penalty in which violations do not shrink, after which limits count as impossible."""
+
+
+class Progress(NamedTuple):
+    """What a callback is told after each iteration.
+
+    Attributes
+    ----------
+    iteration : int
+    plans : ndarray of int
+        Which plans of the batch are still being improved.
+    cost : ndarray
+        Their costs.
+    violation : ndarray
+        How far limits were exceeded when multipliers were last updated; a violation of one is much.
+    seconds : float
+        Time since the beginning.
+    """
+
+    iteration: int
+    plans: Array
+    cost: Array
+    violation: Array
+    seconds: float
+
+
+class Budget(NamedTuple):
+    """When to stop.
+
+    Attributes
+    ----------
+    iterations : int
+    seconds : float
+    tolerance : float
+        Largest slope of the cost, relative, and largest violation of limits at an optimum.
+    callback : callable, optional
+        Gets a :class:`Progress` after each iteration; if it returns True, the search stops.
+    """
+
+    iterations: int
+    seconds: float
+    tolerance: float
+    callback: Callable[[Progress], object] | None = None
+
+
+class FoundPlans(NamedTuple):
+    """What the search found, for each plan: the node comes first, then the plan."""
+
+    x: Array
+    u: Array
+    gains: Array
+    y: Array
+    y_end: Array
+    penalty: Array
+    cost: Array
+    excess: Array
+    excess_end: Array
+    status: list[str]
+    iterations: Array
+    gap: Array
+    seconds: float
+
+
+class _PlanStates:
+    """The numbers of each plan that decide what happens next; all are arrays (L,)."""
+
+    def __init__(self, count: int, first: float, tolerance: float) -> None:
+        self.plan = np.arange(count)
+        self.active = np.ones(count, dtype=bool)
+        self.violation = np.full(count, np.inf)
+        self.reduction = np.full(count, 1e-2)
+        self.damping = np.zeros(count)
+        self.base = np.full(count, first)
+        self.weight = np.zeros(count)
+        self.first_penalty = np.ones(count)
+        self.vain = np.zeros(count, dtype=int)
+        self.iterations = np.zeros(count, dtype=int)
+        self.value = np.zeros(count)
+        self.cost = np.zeros(count)
+
+    def of(self, kept: Array) -> None:
+        """Keep some of the plans."""
+        for name, x in vars(self).items():
+            setattr(self, name, x[kept])
+
+
+class MotionSearch:
+    """The search for the best motions of a batch of plans.
+
+    Parameters
+    ----------
+    texts : Texts
+    riccati : RiccatiProgram
+    given : Inputs
+    x, u : ndarrays (N + 1, L, nx), (N, L, nu)
+        Where the search begins.
+    budget : Budget
+    penalty : ndarray (L,), optional
+        First penalties; chosen from costs and violations by default.
+    """
+
+    def __init__(
+        self, texts: Texts, riccati: RiccatiProgram, given: Inputs, x: Array, u: Array, budget: Budget,
+        penalty: Array | None = None,
+    ) -> None:  # fmt: skip
+        self.texts, self.riccati, self.budget = texts, riccati, budget
+        self.passes = Passes(texts, riccati, given, x, u)
+        self.begun = clock.perf_counter()
+        count, nodes = x.shape[1], u.shape[0]
+        self.lanes = _PlanStates(count, 1.0, budget.tolerance)
+        self.n_limits = len(texts.run.named) + len(texts.end.named)
+        d, layout = texts.dynamics, texts.layout
+        self.result = FoundPlans(
+            x.copy(), u.copy(), np.zeros((nodes, count, d.nu * d.nd)), given.y.copy(), given.y_end.copy(),
+            np.ones(count), np.full(count, np.nan), np.zeros(given.y.shape), np.zeros(given.y_end.shape),
+            [ITERATIONS] * count, np.zeros(count, dtype=int), np.zeros(count), 0.0,
+        )  # fmt: skip
+        self._gains = layout.gains
+        self._linear = np.zeros(count, dtype=bool)
+        if not self.n_limits:
+            self.lanes.reduction[:] = budget.tolerance
+        self._choose_penalty(penalty)
+
+    # ------------------------------------------------------------------ set-up
+
+    def _choose_penalty(self, penalty: Array | None) -> None:
+        passes, lanes = self.passes, self.lanes
+        if penalty is None:
+            passes.given.penalty[:] = 1.0
+            cost, _ = passes.costs.values()
+            far = sum((x**2).sum(axis=tuple(k for k in range(x.ndim) if k != x.ndim - 2))
+                      for x in passes.costs.limits()[:2])  # fmt: skip
+            with np.errstate(all="ignore"):
+                chosen = 10.0 * np.maximum(np.abs(cost), 1.0) / np.maximum(far, 1e-2)
+            penalty = np.clip(np.nan_to_num(chosen, nan=10.0), 1.0, 1e4)
+        passes.given.penalty[:, 0] = lanes.first_penalty[:] = penalty
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        cost, value = self.passes.costs.values()
+        self.lanes.cost, self.lanes.value = cost, value
+
+    # ------------------------------------------------------------------ iterations
+
+    def run(self) -> FoundPlans:
+        """MotionSearch until every plan is done, or the budget is spent."""
+        iteration = 0
+        while self.lanes.active.any():
+            lanes, seconds = self.lanes, clock.perf_counter() - self.begun
+            if iteration >= self.budget.iterations or seconds > self.budget.seconds:
+                reason = ITERATIONS if iteration >= self.budget.iterations else TIME
+                self._finish(lanes.active, [reason] * len(lanes.plan))
+                break
+            iteration += 1
+            lanes.iterations += lanes.active
+            self._iterate()
+            if self.budget.callback is not None and self._is_stopped(iteration):
+                self._finish(lanes.active, [STOPPED] * len(lanes.plan))
+                break
+            if np.count_nonzero(lanes.active) <= len(lanes.active) // 2:
+                self._drop()
+        return self.result._replace(seconds=clock.perf_counter() - self.begun)
+
+    def _is_stopped(self, iteration: int) -> bool:
+        lanes = self.lanes
+        plan, cost, violation = (x[lanes.active] for x in (lanes.plan, lanes.cost, lanes.violation))
+        now = Progress(iteration, plan, cost, violation, clock.perf_counter() - self.begun)
+        assert self.budget.callback is not None
+        return self.budget.callback(now) is True
+
+    def _iterate(self) -> None:
+        """Improve all plans once, and finish those that are done."""
+        passes, lanes = self.passes, self.lanes
+        passes.linearize()
+        slope, curvature = self._solve()
+        gap = np.abs(passes.gaps).sum(axis=(0, 2))
+        lanes.weight = np.where(gap > CLOSED, np.maximum(lanes.weight, 2.0 * passes.weight_of_gaps), 0.0)
+        with np.errstate(all="ignore"):
+            predicted = -(slope + 0.5 * curvature)
+            scale = 1.0 + np.abs(lanes.value)
+            settled = (np.abs(slope) <= lanes.reduction * lanes.reduction * scale) & (gap <= CLOSED)
+        lost = ~np.isfinite(lanes.value) | ~np.isfinite(slope)
+        moving = ~settled & ~lost & lanes.active
+        improved = np.zeros(len(gap), dtype=bool)
+        if moving.any():
+            improved = self._step(moving, slope, predicted, gap)
+        failed = moving & ~improved
+        lanes.damping = np.where(
+            failed, np.maximum(lanes.damping * 10.0, lanes.base * 1e-3),
+            np.where(lanes.damping > lanes.base * 1e-7, lanes.damping * 0.2, 0.0),
+        )  # fmt: skip
+        stuck = failed & (lanes.damping > MOST_DAMPING * lanes.base)
+        self._outer(settled & lanes.active, stuck, lost & lanes.active)
+
+    def _solve(self) -> tuple[Array, Array]:
+        """Run the backward pass, with more damping for plans whose curvature is not positive."""
+        passes, lanes = self.passes, self.lanes
+        for _ in range(30):
+            passes.damping[:, 0] = lanes.damping
+            slope, curvature, least = passes.backward()
+            bad = ~(least > 0.0) & np.isfinite(lanes.value) & lanes.active & (lanes.damping < MOST_DAMPING * lanes.base)
+            if not bad.any():
+                break
+            lanes.damping[bad] = np.maximum(lanes.damping[bad] * 10.0, lanes.base[bad] * 1e-3)
+        return slope, curvature
+
+    def _step(self, moving: Array, slope: Array, predicted: Array, gap: Array) -> Array:
+        """Try shares of the step, and take the best; return which plans improved."""
+        passes, lanes = self.passes, self.lanes
+        start = passes.x[0].copy()
+        improved = np.zeros(len(moving), dtype=bool)
+        now = lanes.value + lanes.weight * gap
+        slack = ROUNDING * (1.0 + np.abs(now))
+
+        def enough(which: Array, share: Array, value: Array) -> Array:
+            wanted = SUFFICIENT * share * np.minimum(slope[which], 0.0)
+            merit = value + lanes.weight[which] * (1.0 - share) * gap[which]
+            with np.errstate(all="ignore"):
+                return np.where(merit - now[which] <= wanted + slack[which], merit, np.inf)
+
+        shares = 0.5 ** np.arange(SHARES)
+        if len(moving) == 1:
+            forward = passes.all_at_once()
+            cost, value = forward(np.repeat(start, SHARES, axis=0), shares)
+            which = np.zeros(SHARES, dtype=int)
+            improved[0] = self._take(forward, which, np.arange(1), enough(which, shares, value), cost, value)
+            return improved
+        forward = passes.all_at_once()
+        cost, value = forward(start, np.ones(len(moving)))
+        every = np.arange(len(moving))
+        merit = np.where(moving, enough(every, np.ones(len(moving)), value), np.inf)
+        fine = np.isfinite(merit)
+        if fine.any():
+            passes.x[:, fine], passes.u[:, fine] = forward.x[:, fine], forward.u[:, fine]
+            lanes.cost[fine], lanes.value[fine] = cost[fine], value[fine]
+            improved |= fine
+        left = np.flatnonzero(moving & ~fine)
+        for some in (shares[1:4], shares[4:]):
+            if not len(left):
+                break
+            which, share = np.repeat(left, len(some)), np.tile(some, len(left))
+            forward = passes.some(which)
+            padded = np.concatenate([share, np.ones(len(forward.share) - len(share))])
+            origin = np.concatenate([which, np.full(len(padded) - len(which), which[0])])
+            cost, value = (x[: len(which)] for x in forward(start[origin], padded))
+            merit = enough(which, share, value).reshape(len(left), len(some))
+            best = merit.argmin(axis=1) + np.arange(len(left)) * len(some)
+            good = np.isfinite(merit.min(axis=1))
+            own, source = left[good], best[good]
+            passes.x[:, own], passes.u[:, own] = forward.x[:, source], forward.u[:, source]
+            lanes.cost[own], lanes.value[own] = cost[source], value[source]
+            improved[own] = True
+            left = left[~good]
+        return improved
+
+    def _take(self, forward: ForwardPass, which: Array, lane: Array, merit: Array, cost: Array, value: Array) -> bool:
+        best = int(merit.argmin())
+        if not np.isfinite(merit[best]):
+            return False
+        self.passes.x[:, 0], self.passes.u[:, 0] = forward.x[:, best], forward.u[:, best]
+        self.lanes.cost[lane], self.lanes.value[lane] = cost[best], value[best]
+        return True
+
+    # ------------------------------------------------------------------ rounds
+
+    def _outer(self, settled: Array, stuck: Array, lost: Array) -> None:
+        """Update multipliers of plans that have settled, and finish those that are done."""
+        lanes, given, tolerance = self.lanes, self.passes.given, self.budget.tolerance
+        done = np.zeros(len(settled), dtype=bool)
+        status = [""] * len(settled)
+        ready = settled | stuck
+        if ready.any():
+            _, _, y, y_end = self.passes.costs.limits()
+            penalty = given.penalty[:, 0]
+            change = np.maximum(_most(y - given.y, (0, 2)), _most(y_end - given.y_end, (1,))) / penalty
+            if not self.n_limits:
+                change = np.zeros(len(settled))
+            final = lanes.reduction <= tolerance
+            for k in np.flatnonzero(ready):
+                if change[k] <= tolerance and (final[k] or stuck[k]):
+                    done[k], status[k] = True, OPTIMAL if final[k] and settled[k] else STALLED
+                    continue
+                if change[k] <= tolerance:
+                    lanes.reduction[k] = tolerance
+                    if self.n_limits:
+                        given.y[:, k], given.y_end[k] = y[:, k], y_end[k]
+                    lanes.violation[k] = change[k]
+                    continue
+                shrank = change[k] <= FASTER * lanes.violation[k]
+                most = penalty[k] >= LARGEST_PENALTY * lanes.first_penalty[k]
+                lanes.vain[k] = lanes.vain[k] + 1 if most and not shrank else 0
+                if lanes.vain[k] >= ROUNDS_IN_VAIN or (stuck[k] and most):
+                    done[k], status[k] = True, INFEASIBLE
+                    continue
+                given.y[:, k], given.y_end[k] = y[:, k], y_end[k]
+                if not shrank and not most:
+                    penalty[k] *= 10.0
+                lanes.violation[k] = change[k]
+                lanes.reduction[k] = max(lanes.reduction[k] * 0.3, tolerance)
+                lanes.damping[k] = 0.0
+            self._evaluate()
+        for k in np.flatnonzero(lost & ~done):
+            done[k], status[k] = True, LOST
+        if done.any():
+            self._finish(done, status)
+            lanes.active &= ~done
+
+    def _finish(self, done: Array, status: list[str]) -> None:
+        lanes, passes, found = self.lanes, self.passes, self.result
+        here, there = np.flatnonzero(done), lanes.plan[done]
+        excess, excess_end, _, _ = passes.costs.limits()
+        found.x[:, there], found.u[:, there] = passes.x[:, here], passes.u[:, here]
+        found.gains[:, there] = passes.found[:, here][..., self._gains]
+        found.y[:, there], found.y_end[there] = passes.given.y[:, here], passes.given.y_end[here]
+        found.penalty[there], found.cost[there] = passes.given.penalty[here, 0], lanes.cost[here]
+        found.excess[:, there], found.excess_end[there] = excess[:, here], excess_end[here]
+        found.iterations[there], found.gap[there] = (
+            lanes.iterations[here],
+            np.abs(passes.gaps[:, here]).max(axis=(0, 2)),
+        )
+        for k in here:
+            found.status[lanes.plan[k]] = status[k]
+
+    def _drop(self) -> None:
+        """Go on without the plans that are done, once they are half of all."""
+        passes, keep = self.passes, np.flatnonzero(self.lanes.active)
+        self.lanes.of(keep)
+        if len(keep):
+            x, u = (np.ascontiguousarray(a[:, keep]) for a in (passes.x, passes.u))
+            self.passes = Passes(self.texts, self.riccati, passes.given.of(keep), x, u)
+
+
+def _most(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.abs(x).max(axis=axes, initial=0.0)
