@@ -137,3 +137,14 @@ def test_mechanisms_take_them():
     assert errors[0] < 0.02
     assert errors[1] < 0.2 * errors[0]
     assert errors[2] < 0.2 * errors[1]
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit_euler"])
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_a_body_that_spins_flies_like_one_that_does_not(integrator, backend):
+    ball = kt.Builder("ball").body("ball", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.1, 0.1)).build()
+    ball, start = kt.Robot(ball.model, backend=backend), ball.neutral()
+    spinning = kt.simulate(ball, start, [3, 20, 10, 3, 1, 0], time=0.2, integrator=integrator, step=1e-3, samples=2)
+    still = kt.simulate(ball, start, [0, 0, 0, 3, 1, 0], time=0.2, integrator=integrator, step=1e-3, samples=2)
+    assert spinning.q[-1, 4:] == pytest.approx(still.q[-1, 4:], abs=1e-11)
+    assert np.linalg.norm(spinning.v[-1, 3:]) == pytest.approx(np.linalg.norm(still.v[-1, 3:]), rel=1e-11)

@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...algorithms import kinematics
+from ...model.joints.free import Free
 from ...model.tree import Model
-from ...spatial import ZERO3, Motion, Scalar, Vec3
+from ...spatial import ZERO3, MatrixRotation, Motion, Scalar, Vec3
 
 Scalars = Sequence[Scalar]
 State = tuple[list[Scalar], list[Scalar], list[Scalar]]
@@ -143,10 +144,24 @@ def euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars
 
 
 def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
-    """Take a step of symplectic Euler, of first order: the new velocity moves the configuration."""
+    """Take a step of symplectic Euler, of first order: the new velocity moves the configuration.
+
+    What floats moves straight on while it turns: without forces its velocity is constant in the axes in which its pose
+    is measured.  If it were constant in its own, a body that spins would fly in a widening spiral.
+    """
     a, z_rate = rate(t + INSIDE * h, q, v, z)
     faster = plus(v, h, (1.0,), [a])
-    return kinematics.integrate(tree, q, scaled(h, faster)), faster, plus(z, h, (1.0,), [z_rate])
+    reached = kinematics.integrate(tree, q, scaled(h, faster))
+    for joint in tree.joints:
+        if joint.kind.name == Free.name and not joint.mimic:
+            first, own = joint.q_slice.start, joint.v_slice
+            turn, place, linear = slice(first, first + 4), slice(first + 4, first + 7), slice(own.start + 3, own.stop)
+            before, after = (MatrixRotation.from_quaternion(*x[turn]) for x in (q, reached))
+            carried = Vec3(*v[own][:3]).cross(Vec3(*v[linear])) * h
+            moving = before.apply(Vec3(*faster[linear]) + carried)
+            reached[place] = [x + h * y for x, y in zip(q[place], moving, strict=True)]
+            faster[linear] = list(after.unapply(moving))
+    return reached, faster, plus(z, h, (1.0,), [z_rate])
 
 
 IMPLICIT = "implicit_euler"
