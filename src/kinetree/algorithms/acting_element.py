@@ -78,6 +78,17 @@ class ActingElement:
         """
         return impedance_of(tree, [])
 
+    def within_step(self, v: Scalars, z: Scalars, h: Scalar) -> Self:
+        """Return the element as it acts within an implicit step of ``h`` that begins with ``v`` and ``z``."""
+        return self
+
+    def rates_after_step(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar] | None:
+        """Return the rates of its states at the velocities after an implicit step; None for those of :meth:`loads`.
+
+        Only elements from :meth:`within_step` are asked.
+        """
+        return None
+
     # ------------------------------------------------------------------ its own states, and numbers that may vary
 
     def initial_states(self, tree: Model) -> np.ndarray:

@@ -1,5 +1,6 @@
 from ..algorithms.acting_element import ActingElement as ActingElement
 from ..contact.joint_stops import JointStops as JointStops
+from ..contact.shape_contact import ShapeContact as ShapeContact
 from .characteristics import Characteristic as Characteristic
 from .drag_and_gravity import Drag as Drag
 from .drag_and_gravity import GravityField as GravityField

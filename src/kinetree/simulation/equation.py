@@ -353,13 +353,29 @@ class Equation:
 
     def _by_rank(self, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
         """Return the same for a mechanism if no choice of constraints is suitable, or there is no machine code."""
-        tau, loads, z_rate = self.forces(self.named(t, q, v, z))
+        given = self.named(t, q, v, z)
+        plain = self.with_numbers(split(self.numbers))
+        system = plain.within_step(split(v), split(z), ahead)
+        looks_ahead = system is not plain
+        if looks_ahead:
+            shape = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
+            asked = split(given["tau"]) if "tau" in given else None
+            with np.errstate(all="ignore"):
+                found = pack(system.all_forces(t, split(q), split(v), split(z), asked), shape)
+            tau, loads, z_rate = self._divided(found)
+        else:
+            tau, loads, z_rate = self.forces(given)
         batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
         with np.errstate(all="ignore"):
-            gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
+            gives = system.impedance(t, split(q), split(v))
             more, push = gives.added_mass(ahead, split(q)), gives.push(ahead, split(q), split(v))
         added = np.stack([pack(row, batch) for row in more], axis=-2)
-        return self.robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied), z_rate
+        a = self.robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied)
+        if looks_ahead:
+            state = split(q), split(v), split(z)
+            with np.errstate(all="ignore"):
+                z_rate = pack(system.rates_of_states(split(z_rate), t, *state, split(a), ahead), batch)
+        return a, z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by the compliance within a step, and the stiffness of its freedoms.
@@ -389,7 +405,10 @@ class Equation:
 
     def forces(self, given: Mapping[str, Array]) -> tuple[Array, Array | None, Array]:
         """Return the joint forces, wrenches on the bodies (..., bodies, 6) if there are force elements, rates of z."""
-        found, nv, nb = self._forces(given), self.tree.nv, len(self.tree.bodies)
+        return self._divided(self._forces(given))
+
+    def _divided(self, found: Array) -> tuple[Array, Array | None, Array]:
+        nv, nb = self.tree.nv, len(self.tree.bodies)
         if not self.system.elements:
             return found[..., :nv], None, found[..., nv:]
         loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)

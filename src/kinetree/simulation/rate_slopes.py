@@ -56,6 +56,7 @@ class RateSlopes:
         system = self.equation.with_numbers(p)
         t, h = question[0], question[-1] if self.implicit else None
         q, v, z = self.equation.parts(question[1:])
+        system = system.within_step(v, z, h)
         acting, tree = system.acting(t, q, v, z), system.tree_of_accelerations
         tau, loads, added = acting.total, acting.loads, None
         held, standing = tau, loads
@@ -67,9 +68,10 @@ class RateSlopes:
             held, standing = [x - y for x, y in zip(tau, more, strict=True)], sum_of_loads(loads, on_bodies)
         at = AccelerationSlopes(tree, q, v, tree.gravity, added)
         answer = at.accelerations(tau, loads)
+        z_rate = system.rates_of_states(acting.z_rate, t, q, v, z, a, h)
         moving = [(list(q), column) for column in tangents(tree, q)]
         moving += [([x], [1.0]) for x in (*v, *z)]
-        slopes = _PushSlopes(tree, q, held, standing, [*acting.z_rate], [*q, *v, *z, *a])
+        slopes = _PushSlopes(tree, q, held, standing, z_rate, [*q, *v, *z, *a])
         found = [slopes.along(nodes, rates) for nodes, rates in moving]
         by_q, by_v = at.of_forces(a, standing)
         for (forces, _), matrix, k in (
@@ -81,15 +83,22 @@ class RateSlopes:
         if self.moved:
             needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, standing)
             left = [x - y for x, y in zip(held, needed, strict=True)]
-            wrt = _PushSlopes(tree, q, left, [None] * len(tree.bodies), acting.z_rate, [*q, *v, *z, *a])
+            wrt = _PushSlopes(tree, q, left, [None] * len(tree.bodies), z_rate, [*q, *v, *z, *a])
             found += [wrt.along([p[k]], [1.0]) for k in self.moved]
 
+        ends = _PushSlopes(tree, q, [], [None] * len(tree.bodies), z_rate, [*q, *v, *z, *a])
+        by_a = [ends.along([x], [1.0])[1] for x in a] if h is not None else []
+
         def pull(weights: Scalars) -> list[Scalar]:
-            u = at.inverse.times(dict(enumerate(weights[: tree.nv])))
+            of_a = dict(enumerate(weights[: tree.nv]))
+            for k, rates in enumerate(by_a):
+                if rates:
+                    of_a[k] = of_a[k] + _sum(x * weights[tree.nv + i] for i, x in rates.items())
+            u = at.inverse.times(of_a)
             return [_sum(x * u[i] for i, x in forces.items()) + _sum(x * weights[tree.nv + i] for i, x in rates.items())
                     for forces, rates in found]  # fmt: skip
 
-        return [*answer, *acting.z_rate], pull
+        return [*answer, *system.rates_of_states(acting.z_rate, t, q, v, z, answer, h)], pull
 
 
 class _PushSlopes:

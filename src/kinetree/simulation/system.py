@@ -12,7 +12,7 @@ can be checked to the accuracy of the integrator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -247,22 +247,32 @@ class DynamicSystem:
         """Return the same system with other numbers, of any scalar, put into its parts."""
         if not numbers:
             return self
-        found: dict[str, list[Any]] = {book: [] for book in WORKS}
-        for k, (element, book) in enumerate(self.parts):
+        found: list[ActingElement] = []
+        for k, (element, _) in enumerate(self.parts):
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
-            found[book].append(element.with_parameters(own) if own else element)
+            found.append(element.with_parameters(own) if own else element)
         of_robot, motion = numbers.get(OF_ROBOT), self.prescribed
         if motion is not None and LOOKED_UP in numbers:
             motion = motion.with_numbers(numbers[LOOKED_UP])
-        return replace(
-            self,
-            controller=next(iter(found[ACTUATORS]), None),
-            ground=tuple(found[GROUND]),
-            forces=tuple(found[FORCES]),
-            prescribed=motion,
-            model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
-            origin=self,
-        )
+        model = None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot)
+        return self._of(found, prescribed=motion, model=model)
+
+    def _of(self, elements: Sequence[ActingElement], **more: Any) -> DynamicSystem:
+        """Return the system with other elements in place of its own, in the order of its parts."""
+        found: dict[str, list[Any]] = {book: [] for book in WORKS}
+        for element, (_, book) in zip(elements, self.parts, strict=True):
+            found[book].append(element)
+        controller, ground, forces = next(iter(found[ACTUATORS]), None), tuple(found[GROUND]), tuple(found[FORCES])
+        return replace(self, controller=controller, ground=ground, forces=forces, origin=self, **more)
+
+    def within_step(self, v: Scalars, z: Scalars, ahead: Scalar | None) -> DynamicSystem:
+        """Return the system as it acts within an implicit step that begins with these states; for None, as it is."""
+        if ahead is None:
+            return self
+        found = [part.element.within_step(v, z[own], ahead) for part, own in zip(self.parts, self.slices, strict=True)]
+        if all(new is part.element for new, part in zip(found, self.parts, strict=True)):
+            return self
+        return self._of(found)
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -342,11 +352,26 @@ class DynamicSystem:
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return the accelerations, for a step of ``ahead`` implicit in springs and dampers, and the rate of z."""
         q, v = self.placed(t, q, v)
-        acting = self.acting(t, q, v, z, tau)
+        system = self.within_step(v, z, ahead)
+        acting = system.acting(t, q, v, z, tau)
+        powers = self.powers(q, v, acting) if self.works else []
         if acting.a is not None:
-            return acting.a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
-        a = self._accelerations(acting, t, q, v, ahead)
-        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
+            return acting.a, system.rates_of_states(acting.z_rate, t, q, v, z, acting.a, ahead) + powers
+        a = system._accelerations(acting, t, q, v, ahead)
+        return a, system.rates_of_states(acting.z_rate, t, q, v, z, a, ahead) + powers
+
+    def rates_of_states(
+        self, z_rate: Scalars, t: Scalar, q: Scalars, v: Scalars, z: Scalars, a: Scalars, ahead: Scalar | None
+    ) -> list[Scalar]:
+        """Return the rates of z, those of parts that look at the end of a step of ``ahead`` as they are there."""
+        if ahead is None:
+            return list(z_rate)
+        found, after = list(z_rate), [x + ahead * y for x, y in zip(v, a, strict=True)]
+        for (element, _), own in zip(self.parts, self.slices, strict=True):
+            rates = element.rates_after_step(self.tree, t, q, after, z[own])
+            if rates is not None:
+                found[own] = rates
+        return found
 
     def _accelerations(self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None) -> list[Scalar]:
         """Return the accelerations of a tree, for a step of ``ahead`` or for none."""
@@ -367,13 +392,14 @@ class DynamicSystem:
         ahead: Scalar | None = None,
     ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
         """Return the same for a mechanism, and the quality of the choice of constraints: one or more is good enough."""
-        acting = self.acting(t, q, v, z, tau)
-        tree, total = self.yielding(acting, t, q, v, ahead)
+        system = self.within_step(v, z, ahead)
+        acting = system.acting(t, q, v, z, tau)
+        tree, total = system.yielding(acting, t, q, v, ahead)
         a, quality, driving = choice.accelerations(tree, t, q, v, total, acting.loads)
         powers = self.powers(q, v, acting) if self.works else []
         if powers and choice.driven:
             powers[0] = powers[0] + driving
-        return a, acting.z_rate + powers, quality
+        return a, system.rates_of_states(acting.z_rate, t, q, v, z, a, ahead) + powers, quality
 
     def yielding(
         self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None

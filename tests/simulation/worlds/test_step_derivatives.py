@@ -76,6 +76,16 @@ def quadruped():
     )  # fmt: skip
 
 
+def crate():
+    """A box with one edge in the ground, which slides and turns."""
+    b = kt.Builder("crate").shape("base", kt.shapes.HalfSpace(), rpy=(0.1, 0.2, 0))
+    b.body("crate", "base", kt.Free(), mass=2.0, inertia=(0.02, 0.03, 0.04))
+    robot = compiled(b.shape("crate", kt.shapes.Box((0.3, 0.2, 0.1)), friction=0.5, torsional_friction=0.01))
+    contact = kt.forces.ShapeContact.of(robot, normal=kt.ground.HuntCrossley(2e4, 0.5, exponent=1), shear_time=5e-3)
+    q = robot.integrate(robot.neutral(), [0.1, 0.25, 0.3, 0, 0, 0.07])
+    return kt.World(robot, integrator="implicit_euler", ground=contact, q0=q, v0=np.linspace(-0.6, 0.5, 6), **PERIOD)
+
+
 WORLDS = {
     "a hopper": (hopper, ("kp", "motor_strength", "ground.friction", "bodies.leg.mass"), 1e-6),
     "a hopper, implicit": (lambda: hopper("implicit_euler"), ("kd", "ground.stiffness", "bodies.leg.mass"), 1e-6),
@@ -86,10 +96,11 @@ WORLDS = {
     "springs": (sprung, ("controller.kp", "controller.ki", "forces[0].stiffness"), 1e-5),
     "a four-bar": (lambda: mechanism("four-bar"), (), 1e-8),
     "a four-bar, implicit": (lambda: mechanism("four-bar", integrator="implicit_euler"), (), 1e-8),
+    "a crate": (crate, ("ground.stiffness", "ground.shear_time"), 1e-6),
     "a quadruped": (quadruped, ("kp",), 1e-6),
     "a delta": (lambda: mechanism("delta"), (), 1e-7),
 }  # fmt: skip
-SLOW = ("a quadruped", "a delta", "a hopper, rk4", "balls, dopri5")
+SLOW = ("a quadruped", "a crate", "a delta", "a hopper, rk4", "balls, dopri5")
 
 
 def moved(world, state, dx):

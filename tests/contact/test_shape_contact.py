@@ -1,0 +1,196 @@
+"""Contact of shapes with a plane: friction that holds, sliding, rolling, rocking, in closed form."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import ModelError, OptionError, UnsupportedError
+
+S, G = kt.shapes, 9.81
+STIFFNESS = 1e5
+FIXED = {"integrator": "implicit_euler", "step": 1e-3}
+EITHER = pytest.mark.parametrize("how", [FIXED, {"integrator": "rk45"}], ids=["fixed", "adaptive"])
+
+
+def inertia(shape, mass):
+    n = shape.numbers()
+    if shape.name == "sphere":
+        return (0.4 * mass * n[0] ** 2,) * 3
+    if shape.name == "box":
+        x, y, z = (h * h for h in n)
+        return (mass * (y + z) / 3, mass * (x + z) / 3, mass * (x + y) / 3)
+    r, h = n
+    return (mass * (3 * r * r + 4 * h * h) / 12,) * 2 + (mass * r * r / 2,)
+
+
+def thing(shape, slope=0.0, friction=0.5, mass=1.0, **surface):
+    """A body of a shape above a plane that descends along x."""
+    built = (
+        kt.Builder("thing").shape("base", S.HalfSpace(), rpy=(0, slope, 0), **surface)
+        .body("thing", "base", kt.Free(), mass=mass, inertia=inertia(shape, mass))
+        .shape("thing", shape, friction=friction, **surface).build()
+    )  # fmt: skip
+    return kt.Robot(built.model, backend="compiled")
+
+
+def product(a, b):
+    (x, y, z, w), (i, j, k, m) = a, b
+    return [w * i + x * m + y * k - z * j, w * j - x * k + y * m + z * i, w * k + x * j - y * i + z * m,
+            w * m - x * i - y * j - z * k]  # fmt: skip
+
+
+def pose(slope, height, own=(0, 0, 0, 1)):
+    """A configuration at a height above the slope, turned on it."""
+    turned = product((0, np.sin(slope / 2), 0, np.cos(slope / 2)), own)
+    return [*turned, height * np.sin(slope), 0.0, height * np.cos(slope)]
+
+
+ON_ITS_SIDE = (-np.sqrt(0.5), 0, 0, np.sqrt(0.5))
+
+
+def run(robot, q, time=2.0, how=FIXED, samples=201, **numbers):
+    return kt.simulate(robot, q, time=time, ground=kt.forces.ShapeContact.of(robot, **numbers), samples=samples, **how)
+
+
+def along(record, slope):
+    return record.q[:, 4:7] @ [np.cos(slope), 0, -np.sin(slope)]
+
+
+@EITHER
+def test_a_box_stays_below_the_angle_of_friction_and_slides_above_it(how):
+    box = S.Box((0.2, 0.2, 0.1))
+    for slope in np.radians([0.0, 20.0, 35.0]):
+        robot = thing(box, slope)
+        record = run(robot, pose(slope, 0.05 - G * np.cos(slope) / STIFFNESS), how=how)
+        x, a = along(record, slope), G * (np.sin(slope) - 0.5 * np.cos(slope))
+        if np.tan(slope) < 0.5:
+            assert np.ptp(x[20:]) < 1e-6
+        else:
+            speed = np.diff(x) / 0.01
+            assert speed[-1] - speed[99] == pytest.approx(a, rel=1e-4)
+        if how is not FIXED:
+            assert np.abs(record.energy.error).max() < 1e-9
+
+
+def test_a_box_rests_for_ten_seconds():
+    for slope, start in ((0.0, 0.1), (0.3, 0.05)):
+        robot = thing(S.Box((0.2, 0.2, 0.1)), slope)
+        record = run(robot, pose(slope, start), time=12.0, samples=13)
+        assert np.abs(record.q[2:] - record.q[2]).max() < 1e-6
+        assert record.q[-1] == pytest.approx(record.q[2], abs=1e-6)
+        assert np.abs(record.v[-1]).max() < 1e-6
+
+
+@EITHER
+@pytest.mark.parametrize(("shape", "share"), [(S.Cylinder(0.1, 0.3), 2 / 3), (S.Sphere(0.1), 5 / 7)])
+def test_what_is_round_rolls_without_slipping(shape, share, how):
+    slope = np.radians(15.0)
+    robot = thing(shape, slope, friction=0.6)
+    start = pose(slope, 0.1 - G * np.cos(slope) / STIFFNESS, ON_ITS_SIDE)
+    record = run(robot, start, how=how)
+    speed = np.diff(along(record, slope)) / 0.01
+    assert speed[-1] - speed[99] == pytest.approx(share * G * np.sin(slope), rel=1e-7)
+    turning = np.linalg.norm(record.v[-1, :3])
+    assert np.linalg.norm(record.v[-1, 3:]) == pytest.approx(0.1 * turning, rel=1e-4)
+
+
+def test_a_cylinder_rests_upright_and_on_its_side_and_returns_to_its_face():
+    robot = thing(S.Cylinder(0.1, 0.3))
+    side = run(robot, pose(0, 0.1, ON_ITS_SIDE), time=5.0, samples=6)
+    # two of its four points at either end carry, each a quarter of the stiffness
+    assert side.q[-1, 6] == pytest.approx(0.1 - 2 * G / STIFFNESS, abs=1e-7)
+    assert np.abs(side.v[-1]).max() < 1e-6
+    tilted = run(robot, pose(0, 0.16, (0, np.sin(0.01), 0, np.cos(0.01))), time=5.0, samples=6)
+    assert np.abs(tilted.q[-1, :3]).max() < 1e-6
+    assert tilted.q[-1, 6] == pytest.approx(0.15 - G / STIFFNESS, abs=1e-7)
+
+
+def test_a_block_rocks_as_housner_says():
+    """Housner, The behavior of inverted pendulum structures during earthquakes, 1963: eq. 5 and 8."""
+    half, height, start = 0.1, 0.5, 0.05
+    robot = thing(S.Box((2 * half, 2 * half, 2 * height)), friction=2.0, mass=10.0)
+    radius, slender = np.hypot(half, height), np.arctan(half / height)
+    place = half - radius * np.sin(slender - start), radius * np.cos(slender - start)
+    q = [0, np.sin(start / 2), 0, np.cos(start / 2), place[0], 0, place[1]]
+    how = {"integrator": "implicit_euler", "step": 1e-4}
+    law = kt.ground.HuntCrossley(1e8, 100.0, exponent=1)
+    record = run(robot, q, time=0.8, how=how, samples=801, normal=law)
+    angle = 2 * np.arcsin(record.q[:, 1])
+    first = np.flatnonzero(angle < 0)[0]
+    quarter = np.arccosh(1 / (1 - start / slender)) / np.sqrt(3 * G / (4 * radius))
+    assert record.time[first] == pytest.approx(quarter, rel=0.01)
+
+    def lifted(x):
+        return np.cos(slender - abs(x)) - np.cos(slender)
+
+    kept = np.sqrt(lifted(angle[first:].min()) / lifted(start))
+    assert kept == pytest.approx(1 - 1.5 * np.sin(slender) ** 2, rel=0.01)
+
+
+def test_spinning_about_the_normal_stops_as_the_pressure_says():
+    """Four corners of a box resist with mu N times their distance from the middle."""
+    robot = thing(S.Box((0.2, 0.2, 0.1)), friction=0.4)
+    contact = kt.forces.ShapeContact.of(robot)
+    record = kt.simulate(
+        robot, pose(0, 0.05 - G / STIFFNESS), [0, 0, 9.0, 0, 0, 0], time=0.1, ground=contact, samples=11, **FIXED
+    )
+    arm, about = 0.1 * np.sqrt(2), inertia(S.Box((0.2, 0.2, 0.1)), 1.0)[2]
+    slowing = (record.v[8, 2] - record.v[2, 2]) / 0.06
+    assert slowing == pytest.approx(-0.4 * G * arm / about, rel=2e-3)
+
+
+def test_rolling_friction_stops_a_ball_and_holds_it():
+    robot = thing(S.Sphere(0.1), rolling_friction=0.002, friction=0.6)
+    q = pose(0, 0.1 - G / STIFFNESS)
+    record = kt.simulate(
+        robot, q, [0, 2.0, 0, 0.2, 0, 0], time=2.5, ground=kt.forces.ShapeContact.of(robot), samples=251, **FIXED
+    )
+    speed = np.gradient(record.q[:, 4], record.time)
+    slowing = (speed[90] - speed[10]) / 0.8
+    assert slowing == pytest.approx(-0.002 / 0.1 * G / 1.4, rel=2e-3)  # moment mu N about the place of contact
+    assert np.ptp(record.q[-20:, 4]) < 1e-9
+
+
+def test_worlds_and_batches_take_the_same_steps_whatever_their_size():
+    robot = thing(S.Cylinder(0.1, 0.2), 0.2)
+    contact = kt.forces.ShapeContact.of(robot, friction=np.array([0.1, 0.5, 0.3, 0.9, 0.2]))
+    start = np.tile(pose(0.2, 0.15, (0.1, 0.2, 0.0, 0.9)), (5, 1))
+    start[:, :4] /= np.linalg.norm(start[:, :4], axis=1, keepdims=True)
+    start[3, 5] = np.nan
+    many = kt.simulate(robot, start, time=0.5, ground=contact, samples=6, **FIXED)
+    fewer = kt.forces.ShapeContact.of(robot, friction=np.array([0.9, 0.2]))
+    some = kt.simulate(robot, start[3:], time=0.5, ground=fewer, samples=6, threads=2, **FIXED)
+    assert np.isnan(many.q[-1, 3]).any()
+    assert np.isfinite(many.q[:, [0, 1, 2, 4]]).all()
+    assert np.array_equal(many.q[:, 4], some.q[:, 1])
+    world = kt.World(robot, batch=2, q0=start[4], substeps=100, integrator="implicit_euler", ground=fewer)
+    world.reset()
+    world.step()
+    assert world.q[1] == pytest.approx(many.q[1, 4], abs=1e-11)
+
+
+def test_machine_code_and_python_take_the_same_steps():
+    robot = thing(S.Box((0.2, 0.3, 0.1)), 0.4)
+    plain = kt.Robot(robot.model, backend="reference")
+    q = pose(0.4, 0.05 - 1e-6)
+    a, b = (run(r, q, time=0.02, samples=3) for r in (robot, plain))
+    assert a.q == pytest.approx(b.q, abs=1e-11)
+
+
+def test_it_says_what_it_cannot_do():
+    bare = kt.Builder("bare").body("thing", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1)).build()
+    with pytest.raises(ModelError, match="its bodies have no shapes"):
+        kt.forces.ShapeContact.of(bare)
+    robot = thing(S.Box((0.2, 0.2, 0.1)))
+    with pytest.raises(OptionError, match="give shear_stiffness"):
+        kt.forces.ShapeContact.of(robot, normal=kt.ground.HuntCrossley(1e5, 0.5))
+    with pytest.raises(ModelError, match="shear_time must be finite and positive"):
+        kt.forces.ShapeContact.of(robot, shear_time=0.0)
+    with pytest.raises(ModelError, match="friction must be finite and zero or positive"):
+        kt.forces.ShapeContact.of(robot, friction=-0.1)
+    two = (
+        kt.Builder("two").body("a", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1)).shape("a", S.Cylinder(0.1, 0.1))
+        .body("b", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1)).shape("b", S.Cylinder(0.1, 0.1)).build()
+    )  # fmt: skip
+    with pytest.raises(UnsupportedError, match="contact between a cylinder and a cylinder"):
+        kt.forces.ShapeContact.of(two)
