@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 TINY = 1e-300
 KINDS = ("peak", "rms", "mean")
 
+EXACT = 10.0
+"""Weight of the input's angle in a function, so that what is missed is the output's angle, where points are missed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Limit:
@@ -674,7 +677,7 @@ class FunctionGoal(PointGoal):
         angles = np.array([[float(in_si(x, "rad", "an angle")) for x in pair] for pair in self.pairs])
         laws = of.angle_law(self.input), of.angle_law(self.output)
         goal = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(len(angles), 4)
-        return laws, goal, np.full_like(goal, of.free.size)
+        return laws, goal, np.broadcast_to(of.free.size * np.array([EXACT, EXACT, 1.0, 1.0]), goal.shape)
 
 
 Path, Pose, Function, Reach, Own = PathGoal, PoseGoal, FunctionGoal, ReachGoal, OwnGoal

@@ -94,7 +94,7 @@ class LocalSearch:
         rows = [row for row in self.of.rows if isinstance(row.goal, MotionGoal)]
         values = here.values[len(self.of.moving) : -1] if rows else ()
         over = sum(max(0.0, row.sign * (row.aimed - x) / row.scale) for row, x in zip(rows, values, strict=True))
-        return float(over + (np.sqrt((here.r * self._counts) @ here.r) if self.met else 0.0))
+        return float(over) + self.of.missed_beyond(here.r)
 
     def slope(self, z: Array) -> Array:
         """Return the gradient of the objective."""

@@ -214,6 +214,12 @@ class PrecisionPoints:
         ]
         return all(name in self.free.names for name in needed)
 
+    def anywhere(self) -> PrecisionPoints:
+        """Return the same points for mechanisms that are drawn at none of them."""
+        other = PrecisionPoints(self.of, self.goals, self.shortest)
+        other.anchored, other._programs = False, self._programs
+        return other
+
     def search(self, u: Array, q: Array, steps: int = MOST_DESCENTS) -> Met:
         """Return the designs and configurations that the search reaches from guesses."""
         u, q = u.copy(), q.copy()
@@ -245,9 +251,9 @@ class PrecisionPoints:
             if step > EASY and (cost < SOLVED**2).sum() * 8 > len(u):
                 break
         n = len(self.rows)
-        return Met(u, q, self._miss(r[..., n:]), np.sqrt(cost))
+        return Met(u, q, self.misses(r[..., n:]), np.sqrt(cost))
 
-    def _miss(self, r: Array) -> Array:
+    def misses(self, r: Array) -> Array:
         """Return how far points are missed, (..., N), in meters, from the residuals of the goals' equations."""
         return np.sqrt((r**2).sum(axis=-1)) * self.free.size / np.sqrt([self.goals[k].weight for k in self.goal_of])
 
@@ -273,7 +279,7 @@ class PrecisionPoints:
         found.u[missing], found.q[missing], found.miss[missing], found.cost[missing] = (
             u,
             q,
-            self._miss(r[..., n:]),
+            self.misses(r[..., n:]),
             cost,
         )
         return found
@@ -335,7 +341,7 @@ class PrecisionPoints:
         """Return one design at the points that its drives, or the given ones, lead to."""
         drives = np.where(np.isfinite(self.timed)[:, None], self.timed[:, None], drives)
         r, *_, q = self.driven(u, drives)
-        return Met(u, q, self._miss(r), np.asarray(np.sqrt((r * r).sum())))
+        return Met(u, q, self.misses(r), np.asarray(np.sqrt((r * r).sum())))
 
     def unwrapped(self, drives: Array) -> Array:
         """Return the positions of the drives at the points, (N, n), without whole turns between them."""

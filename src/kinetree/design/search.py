@@ -14,7 +14,7 @@ from ..spatial.arrays import Array
 from .evolution_search import EvolutionSearch
 from .found_design import AT_BOUND, FoundDesign, GoalRow
 from .goals import DesignGoal, Limit, MotionGoal, OwnGoal, PointGoal
-from .local_search import LocalSearch
+from .local_search import EXCEEDED, LocalSearch
 from .precision_points import SOLVED, Met, PrecisionPoints
 from .problem import DesignProblem
 from .search_progress import SearchProgress
@@ -156,6 +156,8 @@ class DesignSearch:
             self._name_idle()
             if self.points is not None:
                 best = self._met(self.points)
+                if self.points.anchored and not self.interrupted and self._is_bounded(best):
+                    best = self._also_anywhere(self.points, best)
             if self.asked and not self.interrupted:
                 best = self._evolved() if self.method == EVOLUTION else self._improved(best)
         except KeyboardInterrupt:
@@ -281,6 +283,21 @@ class DesignSearch:
                     raise
                 self.interrupted = True
         return best
+
+    def _is_bounded(self, best: BestSoFar) -> bool:
+        """Return whether bounds are in the way of designs that meet the points."""
+        assert self.points is not None
+        is_met = best.met is not None and bool(self._is_met(self.points, best.met))
+        return not is_met and bool(self._at_bounds(best.u).any())
+
+    def _also_anywhere(self, points: PrecisionPoints, best: BestSoFar) -> BestSoFar:
+        """Search for designs that are drawn at none of the points, too, since bounds are about the drawing."""
+        loose = points.anywhere()
+        other = self._met(loose)
+        if other.size >= best.size:
+            return best
+        self.points = loose
+        return other
 
     def _enough(self, points: PrecisionPoints) -> int:
         """Return how many starts suffice if points cannot all be met because there are more equations than numbers."""
@@ -409,7 +426,7 @@ class DesignSearch:
         weights = np.array([goal.weight for goal in self.moving])
         merit = (signs * weights * values[:, :n] / self.scales).sum(axis=-1)
         for k, row in enumerate(r for r in self.rows if isinstance(r.goal, MotionGoal)):
-            merit = merit + 1e3 * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - slack, 0.0)
+            merit = merit + EXCEEDED * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - slack, 0.0)
         return merit
 
     def _descended(self, u: Array, drives: Array | None, sharp: Sequence[float]) -> tuple[Array, Array | None, float]:
@@ -451,8 +468,14 @@ class DesignSearch:
         size = float(self.merit(self.of.evaluate(u[None], self.asked, None).values)[0])
         if self.points is None or drives is None:
             return size
-        r, *_ = self.points.driven(u, drives)
-        return size + 1e3 * float(np.sqrt((r * r).sum()))
+        return size + EXCEEDED * self.missed_beyond(self.points.driven(u, drives)[0])
+
+    def missed_beyond(self, r: Array) -> float:
+        """Return by how much points are missed beyond what is allowed, relative to the mechanism's size."""
+        if self.points is None or not r.size:
+            return 0.0
+        over = self.points.misses(r.reshape(self.points.factor.shape)) - self._allowed(self.points)
+        return float(np.linalg.norm(np.maximum(over, 0.0))) / self.free.size
 
     # ---------------------------------------------------------------- what was found
 
