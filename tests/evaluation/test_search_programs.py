@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kinetree.engine.fuse import prepare
+from kinetree.engine.graph import MUL, SIN, Graph, inputs
+from kinetree.engine.interpret import evaluate
+from kinetree.engine.kernels.search_kernel import trace_search
 from kinetree.evaluation.law_kernels import SearchProgram
-from kinetree.spatial import where
+from kinetree.spatial import sin, where
 
 
 def roots(compiled=True, cpu=""):
@@ -80,3 +84,44 @@ def test_straight_from_python(numbers):
     )
     quick(most, "text", numbers[3], TOLERANCE)
     assert len(refused) == 1
+
+
+def test_what_parameters_alone_decide_is_found_once():
+    """A condition is no number that could be kept: it is decided in each step, from numbers that are."""
+
+    def begin(start, parameters):
+        return [start[0], 1.0]
+
+    def step(state, parameters):
+        a, b = parameters
+        slow = sin(a) * b + 2.0
+        rate = where(slow < 2.5, slow, 0.5 * slow)
+        x = where(slow < 2.5, rate, state[0] + (rate - state[0]) / 2.0)
+        x = where(state[1] > 0.0, x, state[0])
+        return [x, where(abs(rate - x) > 1e-3, state[1], 0.0)]
+
+    search = trace_search(begin, step, (1, 2), 1, (0, 1))
+    assert len(search.next) == 2
+    assert len(search.first) == 4  # the state, slow and rate
+    assert SIN not in {search.step.kinds[i] for i in search.step.reachable(search.next)}
+    given = np.random.default_rng(0).uniform(-2.0, 2.0, (37, 2))
+    written, made = (
+        SearchProgram("halves", begin, step, (1, 2), 1, (0, 1), compiled=compiled)(np.ones((37, 1)), (given,), 50)
+        for compiled in (False, True)
+    )
+    np.testing.assert_allclose(made, written, rtol=1e-14)
+
+
+def test_long_sums_are_made_of_several_chains():
+    """Every chain begins with a product; the terms and their signs stay."""
+    graph = Graph()
+    x = inputs(graph, 40)
+    total = sum((a * b if k % 3 else -(a * b) for k, (a, b) in enumerate(zip(x[:20], x[20:], strict=True))), 0.0)
+    values = np.random.default_rng(0).standard_normal(40)
+    results = {}
+    for longest, chains in ((None, 1), (8, 3), (20, 1)):
+        new, (out,) = prepare(graph, [total.index], True, longest)
+        assert new.kinds.count(MUL) == chains
+        results[longest] = evaluate(new, [out], values)
+    products = values[:20] * values[20:] * np.where(np.arange(20) % 3, 1.0, -1.0)
+    np.testing.assert_allclose([float(x[0]) for x in results.values()], products.sum(), rtol=1e-13)

@@ -260,7 +260,7 @@ class ShortestWay:
 
     def quality(self, least: float = 0.0) -> Scalar:
         """Return how independent the rows are, between 0 and 1; squares below ``least`` are compared with ``least``."""
-        return least_share(*self.independence_of_rows(least))
+        return least_share(*self.independence_of_rows(least), least)
 
     def independence_of_rows(self, least: float = 0.0) -> tuple[list[Scalar], list[Scalar]]:
         """Return the squares of the rows, at least ``least``, and of what is independent of the rows before each."""
@@ -338,12 +338,15 @@ class EnergyWay(ShortestWay):
         return quality
 
 
-def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
-    """Return the smallest fraction of a row that is independent of those before it: 0 if dependent, 1 at best."""
+def least_share(diagonal: Scalars, pivots: Scalars, least: float = 0.0) -> Scalar:
+    """Return the smallest fraction of a row that is independent of those before it: 0 if dependent, 1 at best.
+
+    least: What the entries of the diagonal are at least.
+    """
     share: Scalar = 1.0
     whole: Scalar = 1.0
     for here, pivot in zip(diagonal, pivots, strict=True):  # one division, which takes as long as ten products
-        known = where(here > 0.0, here, 1.0)
+        known = where(here > 0.0, here, 1.0) if least == 0.0 else here
         less = pivot * whole < share * known
         share, whole = where(less, pivot, share), where(less, known, whole)
     return share / whole

@@ -316,6 +316,7 @@ def _move(
     x: list[Scalar] = [0.0] * len(task.free)
     squares: list[Scalar] = []
     independent: list[Scalar] = []
+    shortest = least = task.arm * task.arm
     for block, wanted in zip(blocks, off, strict=True):
         if not block.columns:  # no free freedom affects these rows
             continue
@@ -324,14 +325,15 @@ def _move(
         d = (damping + REGULAR) / len(rows) * sum((inner(row, row) for row in rows), 0.0) if task.adapts else damping
         if len(block.columns) < len(rows):
             found, here = _least_squares(rows, left, d)
+            least = 0.0
         else:
             way = ShortestWay(rows, d)
-            found, here = way.back(left), way.independence_of_rows(task.arm * task.arm)
+            found, here = way.back(left), way.independence_of_rows(shortest)
         for c, y in zip(block.columns, found, strict=True):
             x[c] = y
         squares += here[0]
         independent += here[1]
-    return x, least_share(squares, independent)
+    return x, least_share(squares, independent, least)
 
 
 def _least_squares(

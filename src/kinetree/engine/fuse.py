@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .graph import ADD, FMA, MUL, SUB, Graph
 
 
-def prepare(graph: Graph, outputs: Sequence[int], fused: bool) -> tuple[Graph, list[int]]:
-    """Return the graph to generate code from: products are fused into sums where the processor can do that."""
-    return fuse(*flatten_sums(graph, outputs)) if fused else _prune(graph, outputs)
+def prepare(graph: Graph, outputs: Sequence[int], fused: bool, longest: int | None = None) -> tuple[Graph, list[int]]:
+    """Return the graph to generate code from: products are fused into sums where the processor can do that.
+
+    longest: See :func:`flatten_sums`.
+    """
+    return fuse(*flatten_sums(graph, outputs, longest)) if fused else _prune(graph, outputs)
 
 
-def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
+def flatten_sums(graph: Graph, outputs: Sequence[int], longest: int | None = None) -> tuple[Graph, list[int]]:
     """Turn a sum and the sums that only it needs into one chain: first the plain terms, then the products.
+
+    Sums of more terms than ``longest`` become several chains of about equal length, since each term waits for the one
+    before: that pays where much of the code waits.
 
     (a b + c d) + (e f - g h) takes one multiplication and four fused operations as it stands, but three as a chain.
     Terms are added in a different order than written, which changes rounding.
@@ -43,15 +49,25 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]
             continue
         if kinds[i] in (ADD, SUB):
             chain = sorted(terms(i), key=lambda t: (kinds[t[1]] == MUL, not t[0]))  # positive ones first: no negation
-            sign, first = next((t for t in chain if t[0]), chain[0])
-            chain.remove((sign, first))
-            total = place[first] if sign else new.neg(place[first])
-            for sign, k in chain:
-                total = new.add(total, place[k]) if sign else new.sub(total, place[k])
-            place[i] = total
+            parts = -(-len(chain) // (longest or len(chain)))
+            sums = [_sum(new, chain[k::parts], place) for k in range(parts)]
+            while len(sums) > 1:
+                sums = [new.add(*sums[:2]), *sums[2:]]
+            place[i] = sums[0]
         else:
             place[i] = new.copied(graph, i, place)
     return new, [place[o] for o in outputs]
+
+
+def _sum(new: Graph, chain: list[tuple[bool, int]], place: Mapping[int, int]) -> int:
+    """Make a chain of terms with signs, a positive one first if there is any."""
+    sign, first = next((t for t in chain if t[0]), chain[0])
+    total = place[first] if sign else new.neg(place[first])
+    rest = list(chain)
+    rest.remove((sign, first))
+    for sign, k in rest:
+        total = new.add(total, place[k]) if sign else new.sub(total, place[k])
+    return total
 
 
 def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:

@@ -381,6 +381,6 @@ def _add_function(module: Module, name: str, graph: Graph, wanted: Sequence[int]
             f.call(f"{name}.{first}", given, out.at(first, v.type))
 
 
-def function_of(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
-    """Return a graph as a function that reads and writes consecutive vectors."""
-    return inner_function(name, *prepare(graph, list(wanted), vectors.fused), vectors)
+def function_of(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors, longest: int | None = None) -> str:
+    """Return a graph as a function that reads and writes consecutive vectors; for ``longest`` see :mod:`..fuse`."""
+    return inner_function(name, *prepare(graph, list(wanted), vectors.fused, longest), vectors)
