@@ -21,7 +21,7 @@ WORKER_OF_THE_THEME = re.compile(r"assets/javascripts/workers/search\.\w+\.min\.
 WORKER = "javascripts/search_worker.js"
 
 BOOSTS = {
-    "api/": 0.2, "studies/cost": 0.3, "studies/path": 0.5, "studies/": 0.7, "theory/": 0.5, "notebooks/index": 0.9,
+    "api/": 0.2, "studies/cost": 0.3, "studies/path": 0.5, "studies/": 0.85, "theory/": 0.5, "notebooks/index": 0.9,
     "notebooks/": 0.6, "from/": 0.9, "coverage": 0.3, "names": 0.3, "references": 0.4, "architecture": 0.3,
     "processors": 0.7, "benchmarks": 0.6, "glossary": 0.5, "for/identification-accuracy": 0.6,
 }  # fmt: skip
