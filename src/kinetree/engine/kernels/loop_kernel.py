@@ -17,6 +17,36 @@ from ..make_once import made_once
 from ..trace import Shape
 from .kernel import Kernel, address_of
 
+LONG_RUN = 16
+"""Numbers that it pays to move in one piece."""
+
+
+class Moves(NamedTuple):
+    """How results of steps get to where they belong."""
+
+    cleared: bool
+    """Whether all results are zeros at first."""
+    single: np.ndarray
+    """(n, 2): from where to where."""
+    runs: np.ndarray
+    """(n, 3): the same for consecutive numbers, and how many there are; those from place 0 are all zeros."""
+
+
+def moves_to(places: np.ndarray) -> Moves:
+    """Return how each result k gets what is at ``places[k]``, where the number at place 0 is zero."""
+    before, after = places[:-1], places[1:]
+    goes_on = np.where(after == 0, before == 0, (after == before + 1) & (before != 0))
+    starts = np.concatenate([[0], np.flatnonzero(~goes_on) + 1])[: len(places)]
+    sizes = np.diff(np.append(starts, len(places)))
+    long, zeros = sizes >= LONG_RUN, places[starts] == 0
+    cleared = bool(sizes[zeros & ~long].sum() * 8 > len(places))  # one by one, they would take longer than all at once
+    if cleared:
+        long, sizes = long & ~zeros, np.where(zeros, 0, sizes)
+    runs = np.stack([starts, places[starts], sizes], axis=1)[long]
+    short = np.where(long, 0, sizes)
+    to = np.repeat(starts, short) + np.arange(short.sum()) - np.repeat(np.cumsum(short) - short, short)
+    return Moves(cleared, np.stack([to, places[to]], axis=1).astype(np.int32), runs.astype(np.int32))
+
 
 class InnerLoop(NamedTuple):
     """A loop that another kernel calls, with its inputs in one consecutive block."""
@@ -95,17 +125,15 @@ class RolledKernel(Kernel):
         """The machine code of the loop for one state, with its schedule filled in."""
         addresses, entries, params = self._load_steps(True)
         plan, lengths = self._plan, np.array(self.lengths, dtype=np.int64)
-        moved = np.zeros((0, 2), dtype=np.int32)
-        if plan.places is not None:
-            to = np.flatnonzero(plan.places)
-            moved = np.stack([to, plan.places[to]], axis=1).astype(np.int32)
+        moves = moves_to(np.zeros(0, np.int64) if plan.places is None else plan.places)
         SCHEDULE.write(
             addresses["schedule"], count=len(entries), entries=address_of(entries), params=address_of(params),
             outs=0 if plan.places is None else self._outs, words=entries.shape[1], size=self.size,
             inputs=len(lengths), lengths=address_of(lengths), numbers=sum(self.lengths), work=self._kept,
-            moves=len(moved), moved=address_of(moved),
+            cleared=int(moves.cleared), moves=len(moves.single), moved=address_of(moves.single),
+            runs=len(moves.runs), in_runs=address_of(moves.runs),
         )  # fmt: skip
-        self._alive += [lengths, moved]
+        self._alive += [lengths, moves]
         self.run_address = addresses["run"]
         self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(self.run_address)
         return addresses["kernel"]

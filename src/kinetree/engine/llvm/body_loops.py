@@ -31,12 +31,13 @@ results."""
 
 SCHEDULE = StructLayout(
     count="i64", entries="ptr", params="ptr", outs="i64", words="i64", size="i64", inputs="i64", lengths="ptr",
-    numbers="i64", work="i64", moves="i64", moved="ptr",
+    numbers="i64", work="i64", cleared="i64", moves="i64", moved="ptr", runs="i64", in_runs="ptr",
 )  # fmt: skip
 """The fields of a schedule: the number of entries, where entries and parameters are, the number of output vectors,
 words per entry. For one state there are also the size of the result, the number of inputs, their lengths one by one and
-in total, and how many numbers the steps keep; and, if outputs are not the result as it is, how many numbers are moved,
-and from where to where: pairs of 32-bit numbers."""
+in total, and how many numbers the steps keep; and, if outputs are not the result as it is, whether it is all zeros at
+first, how many numbers are moved, and from where to where (pairs of 32-bit numbers), and the same for runs of numbers,
+each with its length; those from place 0 are zeros."""
 
 FROM_PYTHON = ("PyMem_RawMalloc", "PyMem_RawFree")
 
@@ -149,11 +150,19 @@ def _run_one(f: MachineFunction, v: Vectors, table: Value, out: Value) -> None:
         found = is_moved.choose(at.value, out)
         _run_steps(f, schedule, area, found, at.value.at(outs, v.real))
         with f.when(is_moved):
-            f.call("llvm.memset.p0.i64", out, f.valued(0, "i8"), schedule["size"] * v.item, f.valued(0, "i1"))
-            pairs = schedule["moved"]
+            with f.when(schedule["cleared"].differs(0)):
+                f.call("llvm.memset.p0.i64", out, f.valued(0, "i8"), schedule["size"] * v.item, f.valued(0, "i1"))
+            pairs, runs = schedule["moved"], schedule["in_runs"]
             with f.loop(0, moves * 2, 2) as k:
                 to, source = (pairs.at(k + n, "i32").load("i32").to("i64") for n in range(2))
                 out.at(to, v.real).store(found.at(source, v.real).load(v.real))
+            with f.loop(0, schedule["runs"] * 3, 3) as k:
+                to, source, count = (runs.at(k + n, "i32").load("i32").to("i64") for n in range(3))
+                there, size = out.at(to, v.real), count * v.item
+                with f.when(source.equals(0)):
+                    f.call("llvm.memset.p0.i64", there, f.valued(0, "i8"), size, f.valued(0, "i1"))
+                with f.otherwise():
+                    f.call("llvm.memcpy.p0.p0.i64", there, found.at(source, v.real), size, f.valued(0, "i1"))
         f.call("PyMem_RawFree", heap)
         f.ret()
     with f.loop(0, schedule["size"]) as k:  # an error cannot be reported from here

@@ -67,6 +67,9 @@ class LargeMatrices(NamedTuple):
     """Entries within joints of several freedoms, which are already in place: row, column."""
 
 
+NEAREST_CACHE = 1 << 15
+"""Bytes of columns that bodies meet at a time."""
+
 MOST_SIDE_BY_SIDE = 1 << 18
 """Up to this many entries of matrices, states are computed side by side: 16 MB with vectors of AVX-512."""
 
@@ -107,17 +110,16 @@ def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pair
         places[:, rows[:, None], own[None, :]] = numbers.reshape(several, len(rows), size)
         block_at.append(block_at[-1] + len(numbers))
     at, calls = block_at[-1], []
-    for i, runs in carried:
-        for first, size in runs:
-            calls.append((i, at, first, size))
-            run = slice(first, first + size)
-            for m in range(nv)[links[i].v_slice]:
-                for n, symmetric in enumerate(pairs.symmetric):
-                    places[n, m, run] = np.arange(at, at + size)
-                    at += 0 if symmetric else size
-                    if pairs.of_bodies is None:
-                        places[n, run, m] = np.arange(at, at + size)
-                    at += size
+    for i, first, size in _in_blocks(carried, NEAREST_CACHE // (64 * len(pairs.varying))):
+        calls.append((i, at, first, size))
+        run = slice(first, first + size)
+        for m in range(nv)[links[i].v_slice]:
+            for n, symmetric in enumerate(pairs.symmetric):
+                places[n, m, run] = np.arange(at, at + size)
+                at += 0 if symmetric else size
+                if pairs.of_bodies is None:
+                    places[n, run, m] = np.arange(at, at + size)
+                at += size
     columns = HeldColumns(width=len(pairs.varying), count=length)
     found = _schedule(rolled, layouts, lambda link: block_at[link.index], [], calls, columns, [c for c, _ in owns])
     return replace(found, outs=at, places=places.ravel())
@@ -183,6 +185,19 @@ def _carried(tree: Model, owns: Sequence[tuple[int, int]]) -> Iterator[tuple[int
             yield i, runs[i]
         if tree.parents[i] != BASE:
             runs[tree.parents[i]] = _joined(runs[tree.parents[i]], [owns[i]], runs[i])
+
+
+def _in_blocks(carried: Sequence[tuple[int, list[tuple[int, int]]]], most: int) -> list[tuple[int, int, int]]:
+    """Return bodies and the columns (first, size) that they meet, some ``most`` columns with all bodies at a time."""
+    size = max(most // 16, 1) * 16
+    pieces = [
+        (max(first, start), i, min(first + count, start + size))
+        for i, runs in carried
+        for first, count in runs
+        for start in range(first // size * size, first + count, size)
+    ]
+    pieces.sort(key=lambda piece: piece[0] // size)  # the order of bodies remains
+    return [(i, first, end - first) for first, i, end in pieces]
 
 
 def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
