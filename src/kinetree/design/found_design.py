@@ -227,7 +227,11 @@ class FoundDesign:
             limit = "" if not row.bound else f", wanted {row.wanted} {_shown(free, row.bound, row.unit)}"
             return f"{row.label}: unknown, since no design was found that follows the whole motion{limit}"
         if row.bound is None:
-            share = f" ({row.after / row.before - 1.0:+.1%})" if np.isfinite(row.before) and row.before else ""
+            share = (
+                f" ({(row.after - row.before) / abs(row.before):+.1%})"
+                if np.isfinite(row.before) and row.before
+                else ""
+            )
             before = f"before {_shown(free, row.before, row.unit)}{share}"
             return f"{row.label}: {after}, {before if np.isfinite(row.before) else 'before it could not move so'}"
         if row.bound == 0.0:

@@ -370,6 +370,8 @@ class Dwell(MotionGoal):
     unit: ClassVar[str] = "m"
 
     def _drives(self, motion: DrivenSamples) -> Array:
+        if motion.given.shape[-1] != 1:
+            raise UnsupportedError(f"{self.label}: a dwell is over a range of one drive, and there are several")
         begin, end = (float(in_si(x, "rad", "over of Dwell")) for x in self.over)
         found = np.zeros((self.samples, 3, 1))
         found[:, 0, 0] = np.linspace(begin, end, self.samples)

@@ -345,7 +345,9 @@ class PrecisionPoints:
 
     def unwrapped(self, drives: Array) -> Array:
         """Return the positions of the drives at the points, (N, n), without whole turns between them."""
-        if len(self.of.entries) != 1 or not self.of.drive_hinge:
+        if len(self.of.entries) > 1:
+            return self._straight(drives[None])[0]
+        if not self.of.drive_hinge:
             return drives
         q = np.zeros((1, len(drives), self.of.robot.nq))
         q[0, :, self.of.entries[0]] = drives[:, 0]
@@ -365,13 +367,22 @@ class PrecisionPoints:
         found = np.array([f"cannot be assembled at point {k + 1}" for k in np.argmax(gaps, axis=1)], dtype=object)
         closes = ~(gaps >= SOLVED).any(axis=1)
         found[closes] = ""
-        if len(self.of.entries) != 1 or len(self.target) < 2:
+        if len(self.target) < 2:
+            return list(found)
+        if len(self.of.entries) > 1:
+            lanes = np.flatnonzero(closes)
+            reached = self._reached(met[lanes], self._straight(met.q[lanes][..., self.of.entries]))
+            found[lanes] = [
+                "" if all(own) else f"comes to point {int(np.argmin(own)) + 1} only by a dead point, taken apart and "
+                "assembled otherwise, or by a detour: drives that go straight from point to point do not lead there"
+                for own in reached
+            ]  # fmt: skip
             return list(found)
         path, order = self._drive_path(met.q)
         found[closes & ~order] = "meets the points in another order"
         lanes = np.flatnonzero(closes & order)
         if len(lanes):
-            reached = self._reached(met[lanes], path[lanes])
+            reached = self._reached(met[lanes], path[lanes, :, None])
             found[lanes] = [
                 "" if all(own) else f"comes to point {int(np.argmin(own)) + 1} only by a dead point, or taken apart "
                 "and assembled otherwise" for own in reached
@@ -384,20 +395,25 @@ class PrecisionPoints:
         while left:
             q = met.q[left]
             drive = q[:, self.of.entries]
-            if self.of.drive_hinge:
-                drive = drive[0] + (drive - drive[0] + np.pi) % (2 * np.pi) - np.pi
-            paths = np.stack([np.broadcast_to(drive[0], drive.shape), drive], axis=1)
+            paths = self._straight(np.stack([np.broadcast_to(drive[0], drive.shape), drive], axis=1))
             both = Met(
                 np.tile(met.u, (len(left), 1)), np.stack([np.broadcast_to(q[0], q.shape), q], 1), met.miss, met.cost
             )
-            other = np.where(drive > drive[0], drive - 2 * np.pi, drive + 2 * np.pi)
-            around = np.stack([np.broadcast_to(drive[0], drive.shape), other], axis=1)
-            same = self._reached(both, paths[..., 0])[:, 1]
-            same |= self.of.drive_hinge & self._reached(both, around[..., 0])[:, 1]
+            same = self._reached(both, paths)[:, 1]
+            if self.of.drive_hinge:
+                paths[:, 1] -= 2 * np.pi * np.sign(paths[:, 1] - paths[:, 0])
+                same |= self._reached(both, paths)[:, 1]
             same[0] = True
             found.append(tuple(k for k, here in zip(left, same, strict=True) if here))
             left = [k for k, here in zip(left, same, strict=True) if not here]
         return tuple(found)
+
+    def _straight(self, drives: Array) -> Array:
+        """Return positions of drives, (L, N, d), without whole turns between each and the next."""
+        steps = np.diff(drives, axis=1)
+        turning = [self.model.v_units[k] == "rad" for k in self.of.independent]
+        steps -= np.where(turning, 2 * np.pi * np.round(steps / (2 * np.pi)), 0.0)
+        return np.concatenate([drives[:, :1], drives[:, :1] + np.cumsum(steps, axis=1)], axis=1)
 
     def _drive_path(self, q: Array) -> tuple[Array, Array]:
         """Return the drive at the points, (L, N), without whole turns between them, and whether it never reverses."""
@@ -422,8 +438,8 @@ class PrecisionPoints:
         return all(goal.ordered for goal in self.goals)
 
     def _reached(self, met: Met, path: Array) -> Array:
-        """Return which points designs reach from the first on the same branch, (L, N), with drives (L, N)."""
-        given = path[..., None]
+        """Return which points designs reach from the first on the same branch, (L, N), with drives (L, N, d)."""
+        given = path
         still = np.zeros_like(given)
         moved = self.of.robot.driven_motion(
             given, still, still, self.free.parameters(met.u), q_guess=met.q[:, 0], threads=self.of.threads
