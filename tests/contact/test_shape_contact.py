@@ -194,3 +194,49 @@ def test_it_says_what_it_cannot_do():
     )  # fmt: skip
     with pytest.raises(UnsupportedError, match="contact between a cylinder and a cylinder"):
         kt.forces.ShapeContact.of(two)
+
+
+def stack(count, size=(0.2, 0.2, 0.1)):
+    b = kt.Builder("stack").shape("base", S.HalfSpace(), name="floor")
+    for k in range(count):
+        b.body(f"b{k}", "base", kt.Free(), mass=1.0, inertia=inertia(S.Box(size), 1.0))
+        b.shape(f"b{k}", S.Box(size), friction=0.5)
+    robot = kt.Robot(b.build().model, backend="compiled")
+    pairs = [("floor", "b0"), *((f"b{k}", f"b{k + 1}") for k in range(count - 1))]
+    q = [x for k in range(count) for x in (0, 0, 0, 1, 1e-3 * (k % 2), 0, size[2] * (k + 0.5))]
+    return robot, q, kt.forces.ShapeContact.of(robot, pairs=pairs)
+
+
+def test_a_box_on_a_box_rests_for_ten_seconds():
+    robot, q, contact = stack(2)
+    record = kt.simulate(robot, q, time=12.0, ground=contact, samples=13, **FIXED)
+    assert np.abs(record.q[2:] - record.q[-1]).max() < 1e-9
+    assert record.q[-1, [6, 13]] == pytest.approx([0.05 - 2 * G / STIFFNESS, 0.15 - 3 * G / STIFFNESS], abs=1e-7)
+
+
+@pytest.mark.slow
+def test_ten_boxes_stand_for_ten_seconds():
+    """They sway, as springs do, by less than the width of a hair."""
+    robot, q, contact = stack(10)
+    record = kt.simulate(robot, q, time=12.0, ground=contact, samples=25, **FIXED)
+    boxes = record.q.reshape(25, 10, 7)
+    assert np.abs(boxes[:, :, 4:6] - boxes[0, :, 4:6]).max() < 5e-4
+    assert np.ptp(boxes[12:, :, 6], axis=0).max() < 1e-5
+
+
+def test_two_bodies_slide_on_one_another_and_keep_their_momentum():
+    """A box slides over a box that slides over ice, until both go together."""
+    b = kt.Builder("two").shape("base", S.HalfSpace(), name="ice", friction=0.0)
+    for name, mass in (("sled", 3.0), ("load", 1.0)):
+        shape = S.Box((1.0, 0.4, 0.1)) if name == "sled" else S.Box((0.1, 0.1, 0.02))
+        b.body(name, "base", kt.Free(), mass=mass, inertia=inertia(shape, mass)).shape(name, shape, friction=0.4)
+    robot = kt.Robot(b.build().model, backend="compiled")
+    contact = kt.forces.ShapeContact.of(robot, pairs=[("ice", "sled"), ("sled", "load")])
+    q = [0, 0, 0, 1, 0, 0, 0.05 - 4e-5 * G, 0, 0, 0, 1, 0, 0, 0.11 - 5e-5 * G]
+    v = [0] * 9 + [1.0, 0, 0]
+    record = kt.simulate(robot, q, v, time=0.6, ground=contact, samples=61, **FIXED)
+    speeds = record.v[:, [3, 9]]
+    assert speeds @ [3.0, 1.0] == pytest.approx(1.0, abs=1e-3)
+    slid = (record.q[:, 11] - record.q[:, 4])[-1]
+    assert slid + 0.5e-3 == pytest.approx(0.5 / (0.4 * G * 4 / 3), rel=1e-3)  # places are half a step behind
+    assert speeds[-1] == pytest.approx([0.25, 0.25], abs=1e-4)

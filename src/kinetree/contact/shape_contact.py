@@ -87,12 +87,19 @@ class UnitPush(NamedTuple):
     @property
     def rate(self) -> Scalar:
         """How fast the second body moves along it, as seen from the first one."""
-        first, second = self.sides
+        return self._rate([side.velocity for side in self.sides])
+
+    @property
+    def rate_before(self) -> Scalar:
+        """The same at the beginning of a step."""
+        return self._rate([side.before for side in self.sides])
+
+    def _rate(self, velocities: Sequence[Motion]) -> Scalar:
         found: Scalar = 0.0
-        if second.body != BASE:
-            found = found + second.velocity.dot(self.wrenches[0])
-        if first.body != BASE:
-            found = found - first.velocity.dot(self.wrenches[1])
+        if self.sides[1].body != BASE:
+            found = found + velocities[1].dot(self.wrenches[0])
+        if self.sides[0].body != BASE:
+            found = found - velocities[0].dot(self.wrenches[1])
         return found
 
     def rate_ahead(self, h: Scalar, carriers: tuple[Vec3, Vec3]) -> Scalar:
@@ -200,7 +207,7 @@ class ShapeContact(ActingElement):
         The shapes that may touch, on bodies or frames of the robot.
     normal : HuntCrossley, Firm or Dusty
         The force of a whole face.  A corner of a box and one of four points of a cylinder's rim have a quarter of it,
-        an end of a capsule half.  By default 100 kN/m with little damping.
+        an end of a capsule half.  By default 100 kN/m, with damping that lets little rebound.
     friction : float, optional
         Coefficient for all pairs; by default the smaller one of the two shapes.
     shear_stiffness : float, optional
@@ -220,7 +227,7 @@ class ShapeContact(ActingElement):
     """
 
     pairs: Sequence[tuple[ContactShape, ContactShape]]
-    normal: Any = field(default_factory=lambda: HuntCrossley(1e5, 1.0, exponent=1))
+    normal: Any = field(default_factory=lambda: HuntCrossley(1e5, 10.0, exponent=1))
     friction: Any = None
     shear_stiffness: Any = None
     shear_time: Any = 1e-3
@@ -330,12 +337,12 @@ class ShapeContact(ActingElement):
         h = None if self.step is None else self.step[0]
         for (depth, place, carriers), share in zip(points, shares, strict=True):
             line = _along(sides, place, normal)
-            rate = -line.rate
+            rate = -line.rate_before
             force = self.normal.force(depth, rate) * share
             straight: Scalar = 0.0
             if h is not None:
                 k, c = slopes(self.normal, depth, rate)
-                straight = -(c + h * k) * share * (rate + line.rate_ahead(h, carriers))
+                straight = (c + h * k) * share * (line.rate - line.rate_ahead(h, carriers))
             pressed.append(Pressed(line, place, depth, rate, share, force, straight))
         pressure, straight = _total(x.force for x in pressed), _total(x.straight for x in pressed)
         weight = _total(x.force + LIGHTEST for x in pressed)

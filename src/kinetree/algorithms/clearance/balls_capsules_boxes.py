@@ -74,13 +74,13 @@ def separation(a: PlacedSolid, b: PlacedSolid) -> Separation:
     if b.kind == "box" and a.kind != "box":
         return separation(b, a).swapped()
     frame = a.pose if a.kind == "box" else IDENTITY
-    first, second = (_brick(x, frame, a.pose.translation) for x in (a, b))
+    first, second = (brick_of(x, frame, a.pose.translation) for x in (a, b))
     radii = (None if x.kind == "box" else x.numbers[0] for x in (a, b))
     found = _of_bricks(first, second).rounded(*radii)
     return found.placed(Transform(frame.rotations, a.pose.translation))
 
 
-def _brick(x: PlacedSolid, frame: Transform, origin: Vec3) -> Brick:
+def brick_of(x: PlacedSolid, frame: Transform, origin: Vec3) -> Brick:
     """Return a shape without its rounding, as seen from a point, in the axes of a frame."""
     center = frame.unrotate(x.pose.translation - origin)
     if x.pose is frame:
@@ -95,7 +95,7 @@ def _brick(x: PlacedSolid, frame: Transform, origin: Vec3) -> Brick:
 def _of_bricks(a: Brick, b: Brick) -> Separation:
     if len(a.axes) < 3:
         return _apart(a, b, _perpendicular(a, b))
-    overlap, axis = _least_overlap(a, b)
+    overlap, axis = least_overlap(a, b)
     moved = where(overlap > 0.0, overlap + APART, 0.0)
     found = _apart(a, b._replace(center=b.center + axis * moved), axis, where(overlap > 0.0, APART, -overlap))
     inside = overlap > 0.0
@@ -174,7 +174,7 @@ def _of_edges(a: Brick, b: Brick, i: int, j: int, to: Vec3, cosine: Scalar) -> t
     return (off.dot(off), *one, *other)
 
 
-def _least_overlap(a: Brick, b: Brick) -> tuple[Scalar, Vec3]:
+def least_overlap(a: Brick, b: Brick) -> tuple[Scalar, Vec3]:
     """Return how far solids overlap along the axis along which they overlap least, and that axis; a is a cuboid.
 
     The overlap is negative if they are apart along some axis.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ...errors import UnsupportedError
 from ...spatial import BASIS, Scalar, Vec3, sqrt, where
 from . import balls_capsules_boxes
+from .face_on_face import patch_points
 from .pairs import GROUND, separation
 from .placed_solids import PlacedSolid
 from .supports import farthest
@@ -51,6 +52,11 @@ def touching_area(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
     if b.kind == GROUND:
         normal, points, shares = _on_plane(b, a)
         return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], shares)
+    if a.kind == b.kind == "box":
+        normal, patch = patch_points(a, b)
+        return TouchingArea(
+            normal, [TouchingPoint(d, place, (place, place)) for d, place in patch], [0.25] * len(patch)
+        )
     found = separation(a, b)
     place = (found.first + found.second) * 0.5
     carriers = (
