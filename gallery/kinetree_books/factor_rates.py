@@ -45,8 +45,9 @@ class FactorRates:
         self.denoc = denoc
         model, q = denoc.model, denoc.q
         rate = kinematics.configuration_rate(model, q, v)
-        self._posed = kinematics.poses(model, [Dual(x, r) for x, r in zip(q, rate, strict=True)])
-        self._closings = loop_constraints.closings(model, self._posed)
+        moving = [Dual(x, r) for x, r in zip(q, rate, strict=True)]
+        self._posed = kinematics.poses(model, moving)
+        self._closings = loop_constraints.closings(model, moving)
         body, seat = denoc.place.body, denoc.place.pose.position
         self._origin: Array = self._world(body)[:3, :3] @ seat + self._world(body)[:3, 3]
 

@@ -190,7 +190,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     def _cut_link(self, edge: Edge, forward: bool) -> LegLink:
         loop = self.model.loops[edge.number]
-        closing = loop_constraints.closings(self.model, self._posed)[edge.number]
+        closing = loop_constraints.closings(self.model, self.q)[edge.number]
         forces = np.array([list(c.force) for c in closing.constraints]).reshape(-1, 6)
         b = self.world(loop.successor) @ loop.seat.matrix
         columns = turned(b, freedom_of(forces))

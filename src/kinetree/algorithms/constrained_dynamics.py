@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve, sqrt, where
 from . import composite_body, factorization, loop_constraints, newton_euler
-from .kinematics import poses
 from .passes import Scalars, present
 
 Matrix = list[list[Scalar]]
@@ -135,9 +134,9 @@ def inverse_dynamics(
     tau_d, and the multipliers give the forces, tau_i - K_i^T lambda, which is G^T tau (Khalil eq. 10.40; Shah eq. 8.4
     with the actuated rows solved last).
     """
-    posed = poses(tree, q)
+    sides = loop_constraints.LoopSides(tree, q)
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
-    k_all = loop_constraints.constraint_matrix(tree, q, posed)
+    k_all = loop_constraints.constraint_matrix(tree, q, sides)
     k = [k_all[r] for r in rows]
     columns = [[row[j] for j in dependent] for row in k]  # columns of K_d^T
     multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent], loop_constraints.usual_size(tree))
@@ -148,7 +147,7 @@ def inverse_dynamics(
             for row, multiplier in zip(k, multipliers, strict=True):
                 force = force - row[j] * multiplier
         forces.append(force)
-    bias = loop_constraints.drift(tree, q, v, posed)
+    bias = loop_constraints.drift(tree, q, v, sides)
     return forces, multipliers, quality, residuals(tree, q, v, a, k_all, bias)
 
 
@@ -181,9 +180,15 @@ def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix,
 # ---------------------------------------------------------------- constraints at a state
 
 
-def matrix(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None) -> Matrix:
+def matrix(
+    tree: Model,
+    q: Scalars,
+    rows: Sequence[int],
+    targets: Targets = UNDRIVEN,
+    sides: loop_constraints.LoopSides | None = None,
+) -> Matrix:
     """Return the active rows of K: those of loops, and one per driven joint."""
-    found = loop_constraints.constraint_matrix(tree, q, posed) if rows else []
+    found = loop_constraints.constraint_matrix(tree, q, sides) if rows else []
     units = [[1.0 if j == place else 0.0 for j in range(tree.nv)] for _, place in targets.joints]
     return [found[r] for r in rows] + units
 
@@ -206,10 +211,15 @@ def slips(k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Target
 
 
 def bias(
-    tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None
+    tree: Model,
+    q: Scalars,
+    v: Scalars,
+    rows: Sequence[int],
+    targets: Targets = UNDRIVEN,
+    sides: loop_constraints.LoopSides | None = None,
 ) -> list[Scalar]:
     """Return the required values of -K a."""
-    found = loop_constraints.drift(tree, q, v, posed) if rows else []
+    found = loop_constraints.drift(tree, q, v, sides) if rows else []
     of_loops = [found[r] - targets.of_row(r)[2] if r in targets.rows else found[r] for r in rows]
     return of_loops + [0.0 - targets.of_joint(k)[2] for k in range(len(targets.joints))]
 
@@ -379,13 +389,13 @@ def forward_dynamics(
     two being Baumgarte's stabilization.  Loops that share no body leave zeros in
     K M^-1 K^T, and zeros cost nothing once traced.
     """
-    posed = poses(tree, q)
+    sides = loop_constraints.LoopSides(tree, q)
     pull, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
     push = [t - b for t, b in zip(tau, pull, strict=True)]
-    k = matrix(tree, q, rows, targets, posed)
+    k = matrix(tree, q, rows, targets, sides)
     way = EnergyWay(tree, q, k)
     free = way.free(push)
-    target = [-(b + inner(row, free)) for b, row in zip(bias(tree, q, v, rows, targets, posed), k, strict=True)]
+    target = [-(b + inner(row, free)) for b, row in zip(bias(tree, q, v, rows, targets, sides), k, strict=True)]
     alpha, beta = stabilization
     if alpha or beta:
         off = zip(target, slips(k, v, rows, targets), gaps(tree, q, rows, targets), strict=True)

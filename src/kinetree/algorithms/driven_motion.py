@@ -55,10 +55,10 @@ class DrivenState:
 
     def __init__(self, tree: Model, choice: DriveChoice, q: Scalars, rate: Scalars, second: Scalars) -> None:
         self.tree, self.choice, self.q = tree, choice, q
-        k = loop_constraints.constraint_matrix(tree, q, self.posed if tree.loops else None)
+        k = loop_constraints.constraint_matrix(tree, q, self.sides)
         how = choice.rows, choice.dependent, choice.size
         self.v, _ = constrained_dynamics.allowed(k, rate, [0.0] * len(k), *how)
-        self.a, _ = constrained_dynamics.allowed(k, second, loop_constraints.drift(tree, q, self.v), *how)
+        self.a, _ = constrained_dynamics.allowed(k, second, loop_constraints.drift(tree, q, self.v, self.sides), *how)
         self.tau, self._of_rows, self.quality, self.left = constrained_dynamics.inverse_dynamics(
             tree, q, self.v, self.a, tree.gravity, [None] * len(tree.bodies), choice.rows, choice.dependent
         )
@@ -72,6 +72,11 @@ class DrivenState:
         return constrained_dynamics.inverse_dynamics(*given, self.choice.rows, passive)[0]
 
     @cached_property
+    def sides(self) -> loop_constraints.LoopSides:
+        """The bodies around loops."""
+        return loop_constraints.LoopSides(self.tree, self.q)
+
+    @cached_property
     def posed(self) -> list[kinematics.Posed]:
         """The poses of all bodies."""
         return kinematics.poses(self.tree, self.q)
@@ -79,14 +84,14 @@ class DrivenState:
     @cached_property
     def loop_wrenches(self) -> list[Force]:
         """The wrenches of loop joints on their successors, in their moving frames; the smallest if they share loads."""
-        k = loop_constraints.constraint_matrix(self.tree, self.q, self.posed)
+        k = loop_constraints.constraint_matrix(self.tree, self.q, self.sides)
         multipliers = constrained_dynamics.shared(k, self.choice.rows, self._of_rows)
-        return loop_constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
+        return loop_constraints.loop_wrenches(self.tree, self.q, multipliers, self.sides)
 
     @cached_property
     def joint_wrenches(self) -> Sequence[Force]:
         """The wrenches that joints of the tree transmit to their bodies, in body axes at the bodies' origins."""
-        loads = loop_constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.posed)
+        loads = loop_constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.sides)
         pulled = tendons.with_lines(self.tree, self.q, loads)
         return newton_euler.inverse_dynamics(self.tree, self.q, self.v, self.a, self.tree.gravity, pulled)[1]
 

@@ -170,8 +170,8 @@ class Embedding(NamedTuple):
     def along(self, force: Scalars) -> list[Scalar]:
         """Return G^T force: the effect at the independent freedoms of a force on all freedoms."""
         found = {j: force[j] for j in self.free}
-        for j, shares in self.shares.items():
-            for i, share in shares.items():
+        for j in sorted(self.shares):  # along chains of loops, where neighbors were computed together
+            for i, share in self.shares[j].items():
                 if present(force[j]):
                     found[i] = found[i] + share * force[j]
         return [found[j] for j in self.free]
@@ -217,8 +217,8 @@ class Embedding(NamedTuple):
 
 def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
     """Return the motions that loops allow."""
-    posed = poses(tree, q)
-    k, drift = loop_constraints.constraint_matrix(tree, q, posed), loop_constraints.drift(tree, q, v, posed)
+    sides = loop_constraints.LoopSides(tree, q)
+    k, drift = loop_constraints.constraint_matrix(tree, q, sides), loop_constraints.drift(tree, q, v, sides)
     size, parts = loop_constraints.usual_size(tree), clusters(tree, pivots)
     quality: Scalar = 1.0
     shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar]()
@@ -353,12 +353,12 @@ def loop_forces(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
 ) -> LoopForces:
     """Return the forces of loops and joints during a motion under joint forces ``tau`` without friction."""
-    posed, carried = poses(tree, q), multipliers(tree, q, v, a, tau, gravity, loads, motion)
-    own = loop_constraints.loop_wrenches(tree, q, carried, posed)
-    pushed = loop_constraints.loads_on_bodies(tree, q, own, posed)
+    sides, carried = loop_constraints.LoopSides(tree, q), multipliers(tree, q, v, a, tau, gravity, loads, motion)
+    own = loop_constraints.loop_wrenches(tree, q, carried, sides)
+    pushed = loop_constraints.loads_on_bodies(tree, q, own, sides)
     acting = [add(x, y) for x, y in zip(loads or nothing(tree), pushed, strict=True)]
     _, joints = newton_euler.inverse_dynamics(tree, q, v, a, gravity, tendons.with_lines(tree, q, acting))
-    return LoopForces(carried, own, loop_constraints.in_world_axes(tree, own, posed), joints)
+    return LoopForces(carried, own, loop_constraints.in_world_axes(tree, own, poses(tree, q)), joints)
 
 
 # ---------------------------------------------------------------- inertia

@@ -12,7 +12,7 @@ There are three ways to write the velocity of a frame:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
@@ -84,7 +84,7 @@ def _columns(
 
 
 def columns_at(
-    tree: Model, posed: Sequence[Posed], body: int, local: Transform, above: int = BASE
+    tree: Model, posed: Sequence[Posed] | Mapping[int, Posed], body: int, local: Transform, above: int = BASE
 ) -> list[Motion | None]:
     """Return columns for the frame ``local`` on a body, in its own coordinates; None if a joint does not move it.
 

@@ -57,6 +57,20 @@ class ClusterJoint(NamedTuple):
     independent: tuple[int, ...]
     dependent: tuple[int, ...] = ()
 
+    def tips_first(self, tree: Model) -> list[int]:
+        """Return the bodies, each before the one that carries it, branch by branch: sums then go along a chain."""
+        own = set(self.bodies)
+        found: list[int] = []
+        waiting = [i for i in reversed(self.bodies) if tree.parents[i] not in own]
+        while waiting:
+            i = waiting[-1]
+            above = [k for k in reversed(tree.children[i]) if k in own]
+            own.difference_update(above)
+            waiting += above
+            if not above:
+                found.append(waiting.pop())
+        return found
+
 
 def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
     """Return the groups of bodies of a mechanism, with independent freedoms or not, carriers first."""
@@ -174,7 +188,7 @@ def _together(
     d: Matrix = [[0.0] * count for _ in range(count)]
     felt: dict[int, list[Force | None]] = {i: [None] * (count + 1) for i in (group.carrier, *group.bodies)}
     whole: dict[int, Any] = {group.carrier: None} | {i: inertia[i] for i in group.bodies}
-    for i in reversed(group.bodies):
+    for i in group.tips_first(tree):
         link, m = tree.links[i], moving[i]
         own = [None if x is None else inertia[i] @ x for x in along[i]]
         felt[i] = [add(a, b) for a, b in zip(felt[i], own, strict=True)]
@@ -275,7 +289,7 @@ def _give_way(
     """Pass a group's inertia and force, less the part of its freedoms, to its carrier (``inertia``, ``force``)."""
     one, count = _together(tree, group, moving, inertia, followed), len(group.independent)
     excess: list[Scalar] = [0.0] * count
-    for i in reversed(group.bodies):
+    for i in group.tips_first(tree):
         link, m = tree.links[i], moving[i]
         required = add(force[i], one.felt[i][count])
         for s, j in zip(m.subspace, link.freedoms, strict=True):

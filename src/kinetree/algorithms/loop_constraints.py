@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..model.joints import Constraint
@@ -24,6 +25,7 @@ from . import couplings
 from .jacobian import columns_at
 from .kinematics import Posed, poses, twists
 from .passes import Scalars
+from .path import Path
 
 Matrix = list[list[Scalar]]
 
@@ -42,34 +44,57 @@ class Closing(NamedTuple):
     constraints: Sequence[Constraint]
 
 
-def closings(tree: Model, posed: Sequence[Posed]) -> list[Closing]:
+class LoopSides:
+    """The bodies around loops at a configuration, each loop seen from the last body that carries both of its ends.
+
+    What moves that body changes nothing around the loop: the work for a loop does not grow with its distance from the
+    base.
+    """
+
+    def __init__(self, tree: Model, q: Scalars) -> None:
+        self.tree, self.q = tree, q
+        self._posed: dict[int, dict[int, Posed]] = {}
+
+    def posed(self, loop: Loop) -> Mapping[int, Posed]:
+        """Return the bodies around a loop, with their poses in the body that carries both ends."""
+        above = _meeting_body(self.tree, loop)
+        found = self._posed.setdefault(above, {})
+        for body in (loop.predecessor, loop.successor):
+            if body != above and body not in found:
+                path: Any = Path(self.tree, body, above)
+                found |= zip(path.places, poses(path, self.q), strict=True)
+        return found
+
+    @cached_property
+    def closings(self) -> list[Closing]:
+        """Every loop joint at the configuration."""
+        return [self._closing(loop) for loop in self.tree.loops]
+
+    def _closing(self, loop: Loop) -> Closing:
+        posed = self.posed(loop)
+        ends = (loop.predecessor, loop.placement), (loop.successor, loop.seat)
+        a, b = ((posed[body].pose if body in posed else IDENTITY) @ place.spatial() for body, place in ends)
+        pose = RelativePose(a, b)
+        return Closing(pose, loop.kind.constraints(pose))
+
+
+def closings(tree: Model, q: Scalars) -> list[Closing]:
     """Return every loop joint at a configuration."""
-    return [_closing(loop, posed) for loop in tree.loops]
+    return LoopSides(tree, q).closings
 
 
-def _closing(loop: Loop, posed: Sequence[Posed]) -> Closing:
-    a = _world(posed, loop.predecessor) @ loop.placement.spatial()
-    b = _world(posed, loop.successor) @ loop.seat.spatial()
-    pose = RelativePose(a, b)
-    return Closing(pose, loop.kind.constraints(pose))
-
-
-def _world(posed: Sequence[Posed], body: int) -> Transform:
-    return IDENTITY if body == BASE else posed[body].pose
-
-
-def gaps(tree: Model, q: Scalars) -> list[Scalar]:
+def gaps(tree: Model, q: Scalars, sides: LoopSides | None = None) -> list[Scalar]:
     """Return how far every constraint is from being satisfied: meters, and radians or nearly so."""
-    own = [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints] if tree.loops else []
-    return own + couplings.gaps(tree, q)
+    sides = sides or LoopSides(tree, q)
+    return [c.gap for closing in sides.closings for c in closing.constraints] + couplings.gaps(tree, q)
 
 
-def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = None) -> Matrix:
+def constraint_matrix(tree: Model, q: Scalars, sides: LoopSides | None = None) -> Matrix:
     """Return the matrix K of ``K v = 0``, one row per constraint."""
     rows: Matrix = []
-    posed = posed or (poses(tree, q) if tree.loops else [])
-    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
-        columns = relative_columns(tree, posed, loop, closing.pose)
+    sides = sides or LoopSides(tree, q)
+    for loop, closing in zip(tree.loops, sides.closings, strict=True):
+        columns = relative_columns(tree, sides.posed(loop), loop, closing.pose)
         rows += [[0.0 if s is None else s.dot(c.force) for s in columns] for c in closing.constraints]
     return rows + couplings.matrix(tree, q)
 
@@ -132,10 +157,10 @@ def levers(tree: Model, q: Scalars) -> list[list[tuple[Motion, Motion] | None]]:
     If a loop is closed, the two views coincide. If it is open, the axis of a hinge may pass through one end and miss
     the other.
     """
-    posed = poses(tree, q)
+    sides = LoopSides(tree, q)
     found = []
-    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
-        columns = relative_columns(tree, posed, loop, closing.pose)
+    for loop, closing in zip(tree.loops, sides.closings, strict=True):
+        columns = relative_columns(tree, sides.posed(loop), loop, closing.pose)
         found.append([None if s is None else (closing.pose.motion_to_parent(s), s) for s in columns])
     return found
 
@@ -151,7 +176,7 @@ def constraint_entries(tree: Model, q: Scalars) -> list[Scalar]:
     return [k[i][j] for i, j in pattern(tree)]
 
 
-def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
+def relative_columns(tree: Model, posed: Mapping[int, Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
     """Return the velocity of B relative to A, in B, per unit of each v; joints that carry both do not contribute."""
     meeting = _meeting_body(tree, loop)
     there = columns_at(tree, posed, loop.successor, loop.seat.spatial(), meeting)
@@ -182,15 +207,15 @@ class LoopMotion(NamedTuple):
 
 
 def loop_motions(
-    tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed], a: Scalars | None = None
+    tree: Model, q: Scalars, v: Scalars, sides: LoopSides | None = None, a: Scalars | None = None
 ) -> list[LoopMotion]:
     """Return how every loop joint opens while the tree moves with ``v`` and ``a``, zero if None."""
-    moving = twists(tree, q, v, a, posed)
+    sides = sides or LoopSides(tree, q)
     found = []
-    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
+    for loop, closing in zip(tree.loops, sides.closings, strict=True):
         x = closing.pose
-        v_b, a_b = _seen_from(moving, loop.successor, loop.seat.spatial())
-        v_a, a_a = _seen_from(moving, loop.predecessor, loop.placement.spatial())
+        v_b, a_b = _seen_from(sides, loop, loop.successor, loop.seat.spatial(), v, a)
+        v_a, a_a = _seen_from(sides, loop, loop.predecessor, loop.placement.spatial(), v, a)
         v_a, a_a = x.motion_to_child(v_a), x.motion_to_child(a_a)
         twist = v_b - v_a
         # the components of v_a in B change because B turns away from A: X' = -twist x X
@@ -198,11 +223,9 @@ def loop_motions(
     return found
 
 
-def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
+def drift(tree: Model, q: Scalars, v: Scalars, sides: LoopSides | None = None) -> list[Scalar]:
     """Return ``K' v``: the constraints' accelerations when all ``a`` are zero (Featherstone eq. 9.12)."""
-    if not tree.loops:
-        return couplings.drift(tree, q, v)
-    return opening(tree, loop_motions(tree, q, v, posed or poses(tree, q))) + couplings.drift(tree, q, v)
+    return opening(tree, loop_motions(tree, q, v, sides)) + couplings.drift(tree, q, v)
 
 
 def opening(tree: Model, motions: Sequence[LoopMotion]) -> list[Scalar]:
@@ -216,18 +239,24 @@ def opening(tree: Model, motions: Sequence[LoopMotion]) -> list[Scalar]:
     return result
 
 
-def _seen_from(moving: Sequence[tuple[Motion, Motion]], body: int, frame: Transform) -> tuple[Motion, Motion]:
-    if body == BASE:
+def _seen_from(
+    sides: LoopSides, loop: Loop, body: int, frame: Transform, v: Scalars, a: Scalars | None
+) -> tuple[Motion, Motion]:
+    """Return velocity and acceleration of a frame, relative to the body that carries both ends of a loop."""
+    above = _meeting_body(sides.tree, loop)
+    if body == above:
         return ZERO_MOTION, ZERO_MOTION
-    velocity, acceleration = moving[body]
+    path: Any = Path(sides.tree, body, above)
+    posed = sides.posed(loop)
+    velocity, acceleration = twists(path, sides.q, v, a, [posed[i] for i in path.places])[-1]
     return frame.motion_to_child(velocity), frame.motion_to_child(acceleration)
 
 
-def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, posed: Sequence[Posed] | None = None) -> list[Force]:
+def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, sides: LoopSides | None = None) -> list[Force]:
     """Return the force of each loop joint on its successor, in the joint's moving frame B."""
     result: list[Force] = []
     used = 0
-    for closing in closings(tree, posed or poses(tree, q)):
+    for closing in (sides or LoopSides(tree, q)).closings:
         count = len(closing.constraints)
         result.append(combine_forces([c.force for c in closing.constraints], multipliers[used : used + count]))
         used += count
@@ -238,16 +267,17 @@ def in_world_axes(tree: Model, wrenches: Sequence[Force], posed: Sequence[Posed]
     """Return the forces of loop joints on their successors, at the joints, along the world's axes."""
     found = []
     for loop, wrench in zip(tree.loops, wrenches, strict=True):
-        pose = _world(posed, loop.successor) @ loop.seat.spatial()
+        carrier = IDENTITY if loop.successor == BASE else posed[loop.successor].pose
+        pose = carrier @ loop.seat.spatial()
         found.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
     return found
 
 
 def loads_on_bodies(
-    tree: Model, q: Scalars, wrenches: Sequence[Force], posed: Sequence[Posed] | None = None
+    tree: Model, q: Scalars, wrenches: Sequence[Force], sides: LoopSides | None = None
 ) -> list[Force | None]:
     """Return loop forces as external forces on the bodies of the tree, each in its body's own coordinates."""
-    posed = posed or poses(tree, q)
+    sides = sides or LoopSides(tree, q)
     loads: list[Force | None] = [None] * len(tree.bodies)
 
     def push(body: int, force: Force) -> None:
@@ -255,7 +285,7 @@ def loads_on_bodies(
             present = loads[body]
             loads[body] = force if present is None else present + force
 
-    for loop, closing, wrench in zip(tree.loops, closings(tree, posed), wrenches, strict=True):
+    for loop, closing, wrench in zip(tree.loops, sides.closings, wrenches, strict=True):
         push(loop.successor, loop.seat.spatial().force_to_parent(wrench))
         push(loop.predecessor, -loop.placement.spatial().force_to_parent(closing.pose.force_to_parent(wrench)))
     return loads

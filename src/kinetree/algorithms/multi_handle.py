@@ -120,10 +120,10 @@ def closed_forward_dynamics(
     Lambda phi + beta = 0, with Lambda_kl = R_k^T (Phi_ss - Phi_ps - Phi_sp + Phi_pp) R_l and beta the acceleration
     with which the loop would open.  No mass matrix is formed, and no constraint matrix.
     """
-    posed = poses(tree, q)
-    inertias = CrossInertias(tree, posed)
+    inertias = CrossInertias(tree, poses(tree, q))
     free = forward_dynamics(tree, q, v, tau, gravity, loads)
-    motions = loop_constraints.loop_motions(tree, q, v, posed, free)
+    sides = loop_constraints.LoopSides(tree, q)
+    motions = loop_constraints.loop_motions(tree, q, v, sides, free)
     opening = loop_constraints.opening(tree, motions)
     speeds = [m.twist.dot(c.force) for m in motions for c in m.closing.constraints]
     gaps = [c.gap for m in motions for c in m.closing.constraints]
@@ -145,7 +145,7 @@ def closed_forward_dynamics(
     every: list[Scalar] = [0.0] * len(ends)
     for r, multiplier in zip(rows, multipliers, strict=True):
         every[r] = multiplier
-    pushed = loop_constraints.loads_on_bodies(tree, q, loop_constraints.loop_wrenches(tree, q, every, posed), posed)
+    pushed = loop_constraints.loads_on_bodies(tree, q, loop_constraints.loop_wrenches(tree, q, every, sides), sides)
     given = loads or [None] * len(tree.links)
     a = forward_dynamics(tree, q, v, tau, gravity, [add(x, y) for x, y in zip(given, pushed, strict=True)])
     return a, multipliers, quality, Residuals(inner(gaps, gaps), inner(speeds, speeds), 0.0)

@@ -237,7 +237,7 @@ def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
 def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], list[Transform]]:
     """Return K with the rows of the goals below it, and the poses of the frames that have goals."""
     posed = kinematics.poses(tree, q)
-    matrix, poses = loop_constraints.constraint_matrix(tree, q, posed), []
+    matrix, poses = loop_constraints.constraint_matrix(tree, q), []
     for goal in task.goals:
         columns, pose = frame_columns(tree, q, goal.frame, posed)
         rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]

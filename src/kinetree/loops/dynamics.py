@@ -215,10 +215,10 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
     """Return the forces of loop joints from multipliers."""
     batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
     with np.errstate(all="ignore"):
-        posed = kinematics.poses(model, split(q))
-        own = loop_constraints.loop_wrenches(model, split(q), split(multipliers), posed)
-        loads = loop_constraints.loads_on_bodies(model, split(q), own, posed)
-        world = loop_constraints.in_world_axes(model, own, posed)
+        sides = loop_constraints.LoopSides(model, split(q))
+        own = loop_constraints.loop_wrenches(model, split(q), split(multipliers), sides)
+        loads = loop_constraints.loads_on_bodies(model, split(q), own, sides)
+        world = loop_constraints.in_world_axes(model, own, kinematics.poses(model, split(q)))
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
 

@@ -131,7 +131,7 @@ class Kernels:
         out += [x / mass for x in moment] if self.robot.mass > 0.0 else [0.0] * 3
         if tree.is_constrained:
             out += loop_constraints.gaps(tree, q)
-            k = loop_constraints.constraint_matrix(tree, q, posed)
+            k = loop_constraints.constraint_matrix(tree, q)
             out += [k[i][j] for i, j in loop_constraints.pattern(self.model)]
         for body in posed:
             for axis in body.subspace:
