@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from .graph import ADD, FMA, MUL, SUB, Graph
+from .order import with_short_waits
 
 
 def prepare(graph: Graph, outputs: Sequence[int], fused: bool, longest: int | None = None) -> tuple[Graph, list[int]]:
@@ -13,7 +14,8 @@ def prepare(graph: Graph, outputs: Sequence[int], fused: bool, longest: int | No
 
     longest: See :func:`flatten_sums`.
     """
-    return fuse(*flatten_sums(graph, outputs, longest)) if fused else _prune(graph, outputs)
+    found = fuse(*flatten_sums(graph, outputs, longest)) if fused else _prune(graph, outputs)
+    return with_short_waits(*found)
 
 
 def flatten_sums(graph: Graph, outputs: Sequence[int], longest: int | None = None) -> tuple[Graph, list[int]]:

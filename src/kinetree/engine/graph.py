@@ -50,6 +50,7 @@ class Graph:
         self.kinds: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[float | int] = []
+        self.in_short_waits = False  # see .order
         self._known: dict[tuple[Any, ...], int] = {}
 
     def __len__(self) -> int:

@@ -236,15 +236,18 @@ def test_several_tiles_at_once(monkeypatch, single_precision):
             x[state, 0] = keep
 
 
-def test_angles_of_one_state_are_turned_together_with_the_same_bits():
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_angles_of_one_state_are_turned_together_with_the_same_bits(name):
     functions = Node.scalar_functions
 
     def law(x):
         return [y for a in x for y in (functions.sin(a), functions.cos(a))]
 
-    x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
-    kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{sines_of_inputs.ANGLES_OF_ONE_STATE} x double>" in kernel._assembly("single")
+    x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 13))
+    x[7, 5], x[9] = 1e7, x[9] * 1e5  # these take the longer reduction
+    kernel = Kernel("angles", lambda: trace(law, (13,), list), (13,), (26,), target=host.target(name))
+    together = sines_of_inputs.ANGLES_OF_ONE_STATE * (1 + kernel.vectors.masks)
+    assert f"<{together} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])

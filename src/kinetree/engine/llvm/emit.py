@@ -22,17 +22,21 @@ LONGEST_BODY = 16000
 """Operations up to which a kernel is one function if there are many vector registers (32), and LLVM chooses what is
 kept in them; beyond that, LLVM takes ever longer per operation, and chooses worse."""
 
+LONGEST_BODY_OF_SHORT_WAITS = 4000
+"""The same for operations in an order of short waits, from which pieces lose little: half of the time to compile."""
 
 _AREAS = {"in": "ptr noalias readonly", "out": "ptr noalias"}
 
 
 def _in_pieces(graph: Graph, vectors: Vectors) -> bool:
     """Return whether a kernel is divided into pieces by a plan: long ones, and all where registers are few."""
-    return vectors.few_registers or sum(map(bool, graph.args)) > LONGEST_BODY
+    longest = LONGEST_BODY_OF_SHORT_WAITS if graph.in_short_waits else LONGEST_BODY
+    return vectors.few_registers or sum(map(bool, graph.args)) > longest
 
 
-MOST_RESULTS = 1500
-"""Results up to which the kernel of one state is one function: LLVM compares every store with every other one."""
+MOST_RESULTS, MOST_RESULTS_TIMES_OPERATIONS = 1500, 12_000_000
+"""Results, also times operations, up to which the kernel of one state is one function: LLVM compares every store with
+every other one, and with the loads of what it does not keep in registers."""
 
 
 def lanes_module(
@@ -82,7 +86,9 @@ def single_module(
     """Make a module with ``@kernel(in, out)`` for one state: ``in`` is a table of pointers to the input arrays."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
     tables = table_words(len(graph.tables))
-    if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
+    compared = len(outputs) * sum(map(bool, graph.args))
+    too_many = len(outputs) > MOST_RESULTS or compared > MOST_RESULTS_TIMES_OPERATIONS
+    if _in_pieces(graph, vectors) or too_many:
         return tables + module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     module, v = Module(), vectors.one
     with module.function("kernel", _AREAS, attributes=aligned_stack(v)) as f:

@@ -22,7 +22,7 @@ VECTORS_AT_ONCE = 2
 """Vectors of doubles that are computed side by side; a vector of floats already makes two of them."""
 
 ANGLES_OF_ONE_STATE = 4
-"""Numbers of one state that form one vector."""
+"""Numbers of one state that form one vector; twice as many with AVX-512, whose registers hold them."""
 
 
 FEWEST_TURNS = 12
@@ -47,10 +47,12 @@ class Turns:
         nodes = [i for i, k in enumerate(graph.kinds) if k in (SIN, COS) and graph.kinds[graph.args[i][0]] == INPUT]
         self._graph, self._vectors = graph, vectors
         self._angles = list(dict.fromkeys(graph.args[i][0] for i in nodes))
-        if vectors.fused and (len(self._angles) < FEWEST_TURNS or not vectors.few_registers):
+        pays = vectors.few_registers or vectors.lanes == 1
+        if vectors.fused and (len(self._angles) < FEWEST_TURNS or not pays):
             nodes, self._angles = [], []
-        most = ANGLES_OF_ONE_STATE if vectors.lanes == 1 else 1 if vectors.single_precision else VECTORS_AT_ONCE
-        self._together = next(n for n in (1, 2, 4) if n >= min(most, len(self._angles)))
+        of_one = 2 * ANGLES_OF_ONE_STATE if vectors.masks else ANGLES_OF_ONE_STATE
+        most = of_one if vectors.lanes == 1 else 1 if vectors.single_precision else VECTORS_AT_ONCE
+        self._together = next(n for n in (1, 2, 4, 8) if n >= min(most, len(self._angles)))
         self.size = -(-len(self._angles) // self._together) * self._together * 2
         number = {angle: k for k, angle in enumerate(self._angles)}
         self.places = {i: self._place(number[graph.args[i][0]], graph.kinds[i]) for i in nodes}

@@ -1,0 +1,115 @@
+"""The order of a graph's operations: values are used soon after they are made, where that leaves far fewer waiting.
+
+A recursion is traced pass by pass, over all bodies or all loops each time, so that every pass waits in memory for the
+next one.  Where loops share joints with their neighbors only, all passes over one loop can be computed before the next
+loop: the same operations on the same operands, with the same results to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from .graph import Graph
+
+FEWEST_WAITING = 100
+"""Values waiting on average from which another order is tried: fewer fit into registers and the nearest cache."""
+
+LARGEST_SHARE = 0.75
+"""How much of that average must be left for the other order to be used."""
+
+AT_FIRST = 9
+"""Rank of operations that continue nothing: any that continues something comes before, whatever it leaves waiting."""
+
+
+def with_short_waits(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
+    """Return the graph in another order of operations if far fewer values wait in that one, otherwise as it is."""
+    usual = [i for i in graph.reachable(outputs) if graph.args[i]]
+    waiting = _waiting(graph, usual)
+    if waiting < FEWEST_WAITING * len(usual):
+        return graph, list(outputs)
+    order = _Scheduling(graph, usual).order(LARGEST_SHARE * waiting)
+    if order is None:
+        return graph, list(outputs)
+    new, place = Graph(tables=graph.tables), dict[int, int]()
+    for i in [*(i for i in graph.reachable(outputs) if not graph.args[i]), *order]:
+        place[i] = new.copied(graph, i, place)
+    new.in_short_waits = True
+    return new, [place[o] for o in outputs]
+
+
+def _waiting(graph: Graph, order: Sequence[int]) -> int:
+    """Return for how many operations values wait until their last use, all together."""
+    made = {i: k for k, i in enumerate(order)}
+    last = dict(made)
+    for i, k in made.items():
+        for a in graph.args[i]:
+            if a in last:
+                last[a] = k
+    return sum(last.values()) - sum(made.values())
+
+
+class _Scheduling:
+    """The choice of the next operation: one that uses values up before one that adds to those waiting.
+
+    Among equals, the one that uses the newest value comes first.  Operations on inputs alone are done when something
+    else needs them.
+
+    graph, usual: The operations, in an order in which each comes after its operands.
+    """
+
+    def __init__(self, graph: Graph, usual: Sequence[int]) -> None:
+        some = set(usual)
+        self.operands = {i: [a for a in dict.fromkeys(graph.args[i]) if a in some] for i in usual}
+        self.users: dict[int, list[int]] = {i: [] for i in usual}
+        for i, own in self.operands.items():
+            for a in own:
+                self.users[a].append(i)
+        self.unused = {i: len(users) for i, users in self.users.items()}
+        self.missing = {i: sum(bool(self.operands[a]) for a in own) for i, own in self.operands.items()}
+        self.made: dict[int, int] = {}
+
+    def _rank(self, i: int) -> tuple[int, int, int]:
+        more, newest = int(bool(self.users[i])), -1
+        for a in self.operands[i]:
+            if a in self.made:
+                more -= self.unused[a] == 1
+                newest = max(newest, self.made[a])
+            else:
+                more += self.unused[a] > 1
+        return (more, -newest, i) if newest >= 0 else (AT_FIRST, 0, i)
+
+    def order(self, limit: float) -> list[int] | None:
+        """Return the order; None if values wait for more operations than ``limit``, all together."""
+        ready = [self._rank(i) for i, n in self.missing.items() if n == 0 and (self.operands[i] or not self.users[i])]
+        heapify(ready)
+        living = waited = 0
+        while ready:
+            rank = heappop(ready)
+            i = rank[2]
+            if i in self.made:
+                continue
+            now = self._rank(i)
+            if now > rank:
+                heappush(ready, now)
+                continue
+            changed = []
+            for a in [*(a for a in self.operands[i] if a not in self.made), i]:
+                self.made[a] = len(self.made)
+                living += bool(self.users[a])
+                waited += living
+                changed += self.users[a]
+                if self.operands[a]:
+                    for user in self.users[a]:
+                        self.missing[user] -= 1
+            for a in self.operands[i]:
+                self.unused[a] -= 1
+                living -= self.unused[a] == 0
+                if self.unused[a] == 1:
+                    changed += self.users[a]
+            if waited > limit:
+                return None
+            for user in changed:
+                if self.missing[user] == 0 and user not in self.made:
+                    heappush(ready, self._rank(user))
+        return list(self.made)
