@@ -17,8 +17,11 @@ from ...errors import OptionError
 from ...spatial.arrays import Array
 from ...spatial.numbers import as_numbers, shown
 
-DRAWN_AHEAD = 512
-"""Number of episodes, over all worlds, whose random numbers are drawn at a time: one episode alone costs as much."""
+DRAWN_AHEAD = 1 << 16
+"""Random numbers, over all worlds, that are drawn for later episodes: those of one episode alone cost as much time as
+of some hundreds."""
+
+MOST_EPISODES_AHEAD = 64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -202,7 +205,8 @@ class EpisodeDraws:
         self._first, self._seed = first, -1
         ends = [0, *accumulate(sum(drawn.nominal.size for drawn in group) for group in groups)]
         self._groups = [slice(*pair) for pair in pairwise(ends)]
-        self._ahead = np.arange(max(1, min(64, DRAWN_AHEAD // batch)))
+        ahead = DRAWN_AHEAD // (batch * max(ends[-1], 1))
+        self._ahead = np.arange(max(1, min(MOST_EPISODES_AHEAD, ahead)))
         self._kept = np.zeros((batch, len(self._ahead), ends[-1]))
         self._since = np.zeros(batch, dtype=int)
 
