@@ -17,7 +17,12 @@ def carried(links):
     for k in range(links):
         joint = kt.Free() if k == 0 else kt.Revolute("xyz"[k % 3])
         builder.body(
-            f"link{k}", f"link{k - 1}" if k else "base", joint, position=(0.3, 0.1, -0.2), mass=1.0, inertia=0.1
+            f"link{k}",
+            f"link{k - 1}" if k else "base",
+            joint,
+            position=(0.3, 0.1, -0.2),
+            mass=1.0,
+            inertia=(0.1, 0.1, 0.1),
         )
     last, hinge = f"link{links - 1}", kt.Revolute("z")
     builder.body("crank", last, hinge, position=(0.1, 0.2, 0.3), mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
