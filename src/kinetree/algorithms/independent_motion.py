@@ -217,8 +217,8 @@ class Embedding(NamedTuple):
 
 def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
     """Return the motions that loops allow."""
-    sides = loop_constraints.LoopSides(tree, q)
-    k, drift = loop_constraints.constraint_matrix(tree, q, sides), loop_constraints.drift(tree, q, v, sides)
+    seen = loop_constraints.LoopSides(tree, q)
+    k, drift = loop_constraints.constraint_matrix(tree, q, seen), loop_constraints.drift(tree, q, v, seen)
     size, parts = loop_constraints.usual_size(tree), clusters(tree, pivots)
     quality: Scalar = 1.0
     shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar]()
