@@ -37,9 +37,9 @@ def with_short_waits(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[
         return graph, list(outputs)
     order, limit = None, LARGEST_SHARE * waiting
     for small in SMALL:
-        schedule = _Schedule(graph, usual, small)
-        if schedule.is_made_within(limit):
-            order, limit = schedule.made, schedule.waited
+        found = _OrderOfOperations(graph, usual, small)
+        if found.is_made_within(limit):
+            order, limit = found.made, found.waited
     if order is None:
         return graph, list(outputs)
     new, place = Graph(tables=graph.tables), dict[int, int]()
@@ -60,7 +60,7 @@ def _waiting(graph: Graph, order: Sequence[int]) -> int:
     return sum(last.values()) - sum(made.values())
 
 
-class _Schedule:
+class _OrderOfOperations:
     """The choice of the next operation: one that uses values up before one that adds to those waiting.
 
     Among equals, the one that uses the newest value comes first.  Few operations on inputs alone are done when
@@ -103,7 +103,7 @@ class _Schedule:
         return (more, -newest, i) if newest >= 0 else (AT_FIRST, 0, i)
 
     def is_made_within(self, limit: float) -> bool:
-        """Make the schedule; give up if values wait for more operations than ``limit``, all together."""
+        """Make the order; give up if values wait for more operations than ``limit``, all together."""
         ready = [self._rank(i) for i, n in self.missing.items() if n == 0 and i not in self.small]
         heapify(ready)
         while ready:

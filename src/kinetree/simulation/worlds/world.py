@@ -366,9 +366,7 @@ class World(ExplainsArguments):
                 self._push.begin(lanes)
         if not observed or self._laws["observe"] is None:
             return None
-        if mask is None:
-            return self.observe()
-        return self._observation_of(lanes) if lanes.size else np.zeros((0, self._shown.observed))
+        return self.observe() if mask is None else self._observed(lanes)
 
     def _chosen(self, mask: ArrayLike | None) -> Array:
         return self._lanes if mask is None else chosen_worlds(mask, self.batch)
@@ -586,11 +584,9 @@ class World(ExplainsArguments):
         """
         if self._laws["observe"] is None:
             raise OptionError("this World observes nothing: give observe=..., such as observe=lambda m: [*m.q, *m.v]")
-        if mask is None:
-            return self._look()[:, : self._shown.observed]
-        return self._observation_of(self._chosen(mask))
+        return self._look()[:, : self._shown.observed] if mask is None else self._observed(self._chosen(mask))
 
-    def _observation_of(self, lanes: Array) -> Array:
+    def _observed(self, lanes: Array) -> Array:
         if lanes.size > FEW:
             return self._outcome(self._seen(lanes), self.threads)[:, : self._shown.observed]
         for name, some in self._seen(lanes).items():
