@@ -388,3 +388,20 @@ def test_what_is_no_negative_mass_goes_through(robot):
     assert np.allclose(robot.regressor(q, q, q) @ grouped.parameters().values, expected, rtol=1e-12)
     with pytest.raises(kt.ModelError, match=r"with_parameters\(\.\.\., physical=False\)"):
         robot.inverse_dynamics(q, q, q, parameters=grouped.parameters())
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("lid.mass", "bodies.lid.mass"), ("lid.com", "bodies.lid.com"), ("gas.rest", "tendons.gas.rest"),
+        ("O.position", "joints.O.position"), ("H.position", "frames.H.position"), ("lid.m", "lid.M"),
+    ],
+)  # fmt: skip
+def test_a_property_without_its_table_is_told_its_whole_name(given, meant):
+    lid = kt.linkage(
+        points={"O": (0, 0), "H": (1, 0), "P": (0.25, 0), "G": (0.1, -0.4)},
+        bars={"lid": {"points": "O H P", "mass": 12}},
+        springs={"gas": {"between": "G P", "stiffness": 1000.0}}, ground="O G", motor="O",
+    )  # fmt: skip
+    with pytest.raises(kt.UnknownNameError, match=f"did you mean '{meant}'"):
+        lid.mass_matrix([0.0], parameters={given: 1.0})

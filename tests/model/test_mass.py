@@ -161,6 +161,7 @@ def test_welding_nothing_changes_nothing():
         (kt.MassProperties(1.0, (0, 0, 0), (-0.1, 1, 1, 0, 0, 0)), "positive semi-definite"),
         (kt.MassProperties(1.0, (0, 0, 0), (1, 1, 1, 2, 0, 0)), "positive semi-definite"),
         (kt.MassProperties(1.0, (0, 0, 0), (1, 1, 2.01, 0, 0, 0)), "triangle inequality"),
+        (kt.MassProperties(1.0, (0, 0, 0), (0, 0, 0.2, 0, 0, 0)), "about one axis only may have 0.2 about all"),
         (kt.MassProperties(0.0, (0, 0, 0), (1, 1, 1, 0, 0, 0)), "zero mass with a non-zero inertia"),
     ],
 )

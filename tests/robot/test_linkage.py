@@ -263,3 +263,10 @@ def test_a_missing_motor_is_doubted_and_a_redundant_rod_is_not_refused():
         three = kt.linkage(points, {"a": "O A", "b": "C B", "m": "M N", "beam": "A N B"}, ground="O C M", motor="O")
     assert drawing_of(three.model).gruebler == 0
     assert three.mobility(three.close(three.neutral(), fixed={"O": 0.3})).freedoms == 1
+
+
+def test_a_motor_named_after_the_joint_of_a_slider_is_told_its_point():
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'B'"):
+        kt.linkage(
+            points={"A": (0, 0), "B": (1, 0)}, bars={"rod": "A B"}, ground="A", sliders={"B": "x"}, motor="B_slide"
+        )

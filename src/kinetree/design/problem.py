@@ -86,7 +86,10 @@ class DesignProblem:
 
     def __init__(self, robot: Robot, free: FreeNumbers, motion: Any, speed: float, samples: int, threads: int) -> None:
         if robot.loops is None:
-            raise UnsupportedError(f"{robot.name!r} has no loops: there is no mechanism to design")
+            raise UnsupportedError(
+                f"{robot.name!r} has no loops, and kt.design closes loops: for an open chain give an optimizer what "
+                "methods of the robot return for parameters=..., such as inverse_dynamics(q, v, a, parameters=...)"
+            )
         self.robot, self.model, self.free, self.threads = cast("Mechanism", robot), robot.model, free, threads
         self.independent = self.robot.coordinates.independent
         neutral = robot.neutral()

@@ -19,7 +19,7 @@ from ..model.joint_fields import PER_FREEDOM
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
-from ..model.substitution import SIZES, TABLES, Substitution, nested, substitution
+from ..model.substitution import SIZES, TABLES, Substitution, nested, substitution, with_table
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, batch_shape
@@ -216,7 +216,7 @@ class ParameterReader:
             elif name in self.model.symbols:
                 yield Place(SYMBOLS, key=name), content
             elif "." in str(name):
-                raise UnknownNameError("parameter", name, self.table)
+                raise UnknownNameError("parameter", name, self.table, meant=with_table(self.model, str(name)))
             else:
                 raise OptionError(
                     f"parameters are of {', '.join(TABLES)} and gravity, or named as in robot.parameters(), such as "

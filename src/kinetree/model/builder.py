@@ -38,6 +38,9 @@ class CarriedData(JointData, total=False):
 
 
 CARRIED_DATA = ("child_pose", *JOINT_DATA)
+WORLD = "world"
+"""The ground under a floating base, where no body has that name."""
+
 CLOSING_DATA = tuple(word for word in JOINT_DATA if word != "mimic")
 
 
@@ -396,7 +399,7 @@ class ModelBuilder(DriveBuilder, ShapeBuilder):
         base_name, drafts = root, spanning.tree
         loops = self._split_where_needed(root, bodies, drafts, loops)
         if floating_base:
-            base_name = _fresh("world", bodies)
+            base_name = _fresh(WORLD, bodies)
             bodies[base_name] = MassProperties()
             joint_name = _fresh("floating_base", self._joints)
             free = Draft(joint_name, base_name, root, Free(), Pose(), Pose(), passive_data(Free()))

@@ -231,9 +231,14 @@ class MassProperties:
         if moments[0] < -slack:
             return [f"inertia is not positive semi-definite (principal moments {_show(moments)})"]
         if moments[2] > moments[0] + moments[1] + slack:
+            hint = (
+                f"; a body that turns about one axis only may have {moments[2]:g} about all"
+                if moments[1] <= slack
+                else ""
+            )
             return [
                 f"principal moments of inertia {_show(moments)} break the triangle inequality "
-                "(the largest exceeds the sum of the others)"
+                f"(the largest exceeds the sum of the others){hint}"
             ]
         if self.mass == 0.0 and moments[2] > slack:
             return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]

@@ -256,6 +256,17 @@ def nested(model: Model, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if dotted else given
 
 
+def with_table(model: Model, name: str) -> str | None:
+    """Return the whole name of a property that is given without its table: ``bodies.lid.mass`` for ``lid.mass``."""
+    owner, _, key = name.rpartition(".")
+    owners: tuple[Sequence[Any], ...] = (model.bodies, model.joints, model.frames, model.loops, model.tendons)
+    properties = (OF_BODIES, OF_JOINTS, OF_FRAMES, OF_LOOPS, OF_TENDONS)
+    for table, known, among in zip(TABLES, properties, owners, strict=True):
+        if key in known and any(owner == one.name for one in among):
+            return f"{table}.{name}"
+    return None
+
+
 def substitution(
     model: Model, *, bodies: Mapping[str, Given] | None = None, joints: Mapping[str, Given] | None = None,
     frames: Mapping[str, Given] | None = None, gravity: Any = None, parameters: Given | None = None,

@@ -259,6 +259,32 @@ def test_bad_side_files_are_named(tmp_path, side, line, says):
     assert str(caught.value).startswith(f"{path}, line {line}:"), caught.value
 
 
+def test_feet_of_a_floating_robot_stand_on_the_world(tmp_path):
+    """A body on two legs whose feet are 0.8 m apart: each carries half of the weight."""
+    b = kt.Builder("stand", gravity=(0, 0, -9.81))
+    b.add_body("base", kt.MassProperties(4.0, (0, 0, 0), (0.1, 0.1, 0.1, 0, 0, 0)))
+    for side, y in (("left", 0.4), ("right", -0.4)):
+        b.body(side, "base", kt.Revolute("x"), position=(0, y, 0), mass=1.0, com=(0, 0, -0.3), inertia=(0.01,) * 3)
+        b.frame(f"{side}_foot", side, position=(0, 0, -0.6))
+    b.build().save(tmp_path / "stand.urdf")
+    loops = "".join(
+        f"  - {{name: {side}_sole, kind: fixed, predecessor: {side}_foot, successor: world,\n"
+        f"     seat: {{position: [0, {y}, -0.6]}}}}\n"
+        for side, y in (("left", 0.4), ("right", -0.4))
+    )
+    (tmp_path / "feet.yaml").write_text(f"kinetree: 1\nloops:\n{loops}")
+    robot = kt.load(tmp_path / "stand.urdf", floating_base=True, loops=tmp_path / "feet.yaml")
+    assert len(robot.loop_names) == 2
+    q = robot.neutral()
+    assert robot.closure_error(q) < 1e-15
+    assert robot.mobility(q).freedoms == 0
+    forces = robot.constraint_forces(q, np.zeros(robot.nv), np.zeros(robot.nv)).loop_wrenches_world
+    assert_close(-np.sum(forces, axis=0)[5], 6 * 9.81, 1e-10)
+    assert_close(forces[0][5], forces[1][5], 1e-10)
+    with pytest.raises(kt.FileFormatError, match="no link, frame or joint named 'world'"):
+        kt.load(tmp_path / "stand.urdf", loops=tmp_path / "feet.yaml")
+
+
 def test_a_missing_side_file(tmp_path):
     with pytest.raises(kt.RobotFileNotFoundError, match=re.escape("nowhere.yaml")):
         kt.load(write(tmp_path / "bars.urdf", urdf()), loops=tmp_path / "nowhere.yaml")

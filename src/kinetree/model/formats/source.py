@@ -23,7 +23,7 @@ from ...errors import (
     warn,
 )
 from ..actuators import Tendon
-from ..builder import ModelBuilder, circle
+from ..builder import WORLD, ModelBuilder, circle
 from ..drive_builder import TendonDraft
 from ..graph import Draft, GraphError
 from ..joint_fields import Mimic, passive_data
@@ -240,7 +240,8 @@ class FileBuilder(ModelBuilder):
         ends = {"predecessor": (predecessor, "placement"), "successor": (successor, "seat")}
         bodies = []
         for role, (end, place) in ends.items():
-            if end not in self._bodies and end not in self._frames:
+            grounded = end == WORLD and self.options.floating_base
+            if end not in self._bodies and end not in self._frames and not grounded:
                 known = [*self._bodies, *self._frames, *self._joints]
                 if end not in self._joints:
                     unknown = UnknownNameError("link, frame or joint", end, known)

@@ -220,6 +220,10 @@ class _DrawingReader:
 
     def motors(self, given: Any, known: Any) -> tuple[tuple[str, str], ...]:
         """Return the driven points, each with a bar if one is named."""
+        for joint in given.replace(",", " ").split() if isinstance(given, str) else ():
+            point = joint.removesuffix("_slide")
+            if joint not in known and point in known:
+                raise UnknownNameError("point (of motor)", joint, known, meant=point)
         named = dict(given) if isinstance(given, Mapping) else dict.fromkeys(self.words(given, "motor", known), "")
         self.words(tuple(named), "motor", known)
         return tuple((p, str(bar)) for p, bar in named.items())
