@@ -76,6 +76,15 @@ def handler() -> tuple[int, Any]:
     return id(capsule), keep
 
 
+def for_machine_code() -> tuple[int, int, int]:
+    """Return the addresses of ``allocate(state, bytes)``, ``release(state, block, bytes)`` and the state, or zeros.
+
+    They are called with the interpreter's lock held.
+    """
+    address, keep = handler()
+    return (keep[2].allocate, keep[2].release, keep[2].context) if address else (0, 0, 0)
+
+
 @once
 def _set_handler() -> Any:
     return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_function(SET_HANDLER))

@@ -16,7 +16,7 @@ from ..llvm.foreign import BYTES, FASTCALL_WITH_KEYWORDS, NEW_ARRAY, SET_HANDLER
 from ..llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module
 from ..load_code import load_or_compile_own
 from ..make_once import once
-from ..result_memory import LARGE, handler
+from ..result_memory import LARGE, for_machine_code, handler
 from ..threads import thread_pool
 from .kernel import Kernel, batch_loop
 
@@ -159,6 +159,7 @@ class DirectCall:
             other_type=id(other), fallback=id(self._fallback), refused=id(self._refused),
             vectorcall=host.python_function("PyObject_Vectorcall"), new_array=numpy_function(NEW_ARRAY),
             handler=handler()[0], set_handler=numpy_function(SET_HANDLER), large=LARGE,
+            **dict(zip(("take_kept", "give_kept", "kept"), for_machine_code(), strict=True)),
             release=host.python_function("PyEval_SaveThread"), retake=host.python_function("PyEval_RestoreThread"),
             out_name=id(_OUT) if _takes(self._fallback, "out") else 0, threads_name=id(_THREADS) if
             _takes(self._fallback, "threads") else 0, int_type=id(int), list_type=id(list), tuple_type=id(tuple),

@@ -84,24 +84,29 @@ class FactoredKernel(ComposedKernel):
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
         self._in_pieces(
-            arrays, batch, result, max(NUMBERS_AT_ONCE // self.size, self.lanes) * threads,
+            arrays, batch, result, max(NUMBERS_AT_ONCE // self.parts[-1].size, self.lanes) * threads,
             lambda some, made: self._fill(some, made, len(made), threads),
         )  # fmt: skip
 
     def _fill(self, arrays: Sequence[np.ndarray], made: np.ndarray, count: int, threads: int) -> None:
-        """Compute the factors and right sides of some states, and solve."""
+        """Compute the factors for some states; right sides, which are larger, and solutions for a few at a time."""
         n = self.shape[-1]
-        factors = given = self.parts[-1](arrays[0], threads=threads)
+        factors = self.parts[-1](arrays[0], threads=threads)
         if factors.ndim == 2 and count > 1:  # p is the same for all
-            factors = given = np.ascontiguousarray(np.broadcast_to(factors, (count, *factors.shape)))
-        if self.equation is not None:
-            solution, slopes, y = self.equation
-            x = solution(*arrays, threads=threads)
-            given = slopes(*arrays[:y], x, *arrays[y + 1 :], threads=threads)
+            factors = np.ascontiguousarray(np.broadcast_to(factors, (count, *factors.shape)))
         if getattr(self._local, "scratch", None) is None:
             self._local.scratch = np.empty(scratch_bytes(self._order, self.vectors), np.uint8)
-        made = made.reshape(count, -1, n, n)
-        solve(factors, given, made, self._order, self._local.scratch, self.target, threads)
+        made, factors = made.reshape(count, -1, n, n), factors.reshape(count, n, -1)
+        if self.equation is None:
+            solve(factors, factors, made, self._order, self._local.scratch, self.target, threads)
+            return
+        solution, slopes, y = self.equation
+        given = [*arrays[:y], solution(*arrays, threads=threads), *arrays[y + 1 :]]
+        step = max(NUMBERS_AT_ONCE // self.size // self.lanes, 1) * self.lanes * threads
+        for start in range(0, count, step):
+            few = slice(start, start + step)
+            right_sides = slopes(*(a if a.ndim == 1 else a[few] for a in given), threads=threads)
+            solve(factors[few], right_sides, made[few], self._order, self._local.scratch, self.target, threads)
 
 
 def solve(

@@ -11,6 +11,7 @@ Everything the entry point needs lies in a ``bytes`` object that is the built-in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .assembly import Fields, Label, MachineFunction, Module, StructLayout, Value, Variable
@@ -46,6 +47,7 @@ CONTEXT = StructLayout(
     # both
     pool="ptr", out_length="i64", array_type="ptr", own_type="ptr", other_type="ptr", fallback="ptr", refused="ptr",
     vectorcall="ptr", new_array="ptr", handler="ptr", set_handler="ptr", large="i64", release="ptr", retake="ptr",
+    take_kept="ptr", give_kept="ptr", kept="ptr",
     out_name="ptr", threads_name="ptr", int_type="ptr", as_long="ptr", list_type="ptr", tuple_type="ptr",
     float_type="ptr", numpy_float="ptr", inputs="i64", ndim="i64",
     **{f"dim{k}": "i64" for k in range(MAX_DIMS)}, **{f"length{k}": "i64" for k in range(MAX_INPUTS)},
@@ -373,7 +375,18 @@ def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
         streamed = rows * context["out_length"] > STREAMED_BYTES // c.item  # too much for the caches
         size, tile_bytes = context["scratch_bytes"], context["tile_bytes"]
         size = streamed.choose(size, size - tile_bytes)
-        scratch, heap = work_area(f, size, doubtful)
+        # the system would take a large area back each time, and clear it
+        is_kept = (size >= context["large"]) & context["take_kept"].differs(f.null)
+
+        def take(wanted: Value) -> Value:
+            memory = f.variable(f.null, "memory")
+            with f.when(is_kept):
+                memory.set(f.call(context["take_kept"], context["kept"], wanted, result="ptr"))
+            with f.otherwise():
+                memory.set(f.call("PyMem_RawMalloc", wanted, result="ptr"))
+            return memory.value
+
+        scratch, heap = work_area(f, size, doubtful, take)
         tile_area = streamed.choose(scratch + (size - tile_bytes), f.null)
         job = fill_job(c, result, rows, scratch, size, tile_area)
         doubt = f.variable(0, "doubt")
@@ -381,18 +394,27 @@ def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
             doubt.set(run_released(c, job, threads))
         with f.otherwise():
             doubt.set(f.call(context["drive"], job, result="i64"))
-        f.call("PyMem_RawFree", heap)
+        with f.when(is_kept):
+            f.call(context["give_kept"], context["kept"], heap, size)
+        with f.otherwise():
+            f.call("PyMem_RawFree", heap)
         f.jump(doubtful, unless=doubt.value.equals(0))
         f.ret(result)
     f.call("Py_DecRef", result)
     f.jump(c.refused)
 
 
-def work_area(f: MachineFunction, size: Value, failed: Label) -> tuple[Value, Value]:
-    """Get aligned memory for a tile, and the pointer to free: null if it is on the stack."""
+def work_area(
+    f: MachineFunction, size: Value, failed: Label, take: Callable[[Value], Value] | None = None
+) -> tuple[Value, Value]:
+    """Get aligned memory for a tile, and the pointer to give back: null if it is on the stack.
+
+    ``take(bytes)`` returns memory, by default Python's.
+    """
     area, heap = f.variable(f.null, "area"), f.variable(f.null, "heap")
     with f.when(size > MOST_STACK):
-        heap.set(f.call("PyMem_RawMalloc", size + 64, result="ptr"))
+        wanted = size + 64
+        heap.set(take(wanted) if take else f.call("PyMem_RawMalloc", wanted, result="ptr"))
         f.jump(failed, when=heap.value.equals(f.null))  # let Python report that there is not enough memory
         area.set(aligned(heap.value))
     with f.otherwise():
