@@ -240,3 +240,49 @@ def test_two_bodies_slide_on_one_another_and_keep_their_momentum():
     slid = (record.q[:, 11] - record.q[:, 4])[-1]
     assert slid + 0.5e-3 == pytest.approx(0.5 / (0.4 * G * 4 / 3), rel=1e-3)  # places are half a step behind
     assert speeds[-1] == pytest.approx([0.25, 0.25], abs=1e-4)
+
+
+def test_a_hull_of_the_corners_of_a_box_rests_and_slides_like_the_box():
+    box, slope = S.Box((0.2, 0.3, 0.1)), np.radians(35.0)
+    hull = S.ConvexHull([(x, y, z) for x in (-0.1, 0.1) for y in (-0.15, 0.15) for z in (-0.05, 0.05)])
+    ends = []
+    for shape in (box, hull):
+        built = (
+            kt.Builder("thing").shape("base", S.HalfSpace(), rpy=(0, slope, 0))
+            .body("thing", "base", kt.Free(), mass=1.0, inertia=inertia(box, 1.0)).shape("thing", shape, friction=0.5)
+        )  # fmt: skip
+        robot = kt.Robot(built.build().model, backend="compiled")
+        ends.append(run(robot, pose(slope, 0.051), time=0.5, samples=2).q[-1])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-9)
+
+
+def test_it_warns_of_a_start_inside_and_of_restitution():
+    robot = thing(S.Box((0.2, 0.2, 0.2)))
+    with pytest.warns(kt.ContactWarning, match=r"shape 'thing' starts 0.09 m inside of 'base', which stores .* high"):
+        run(robot, pose(0, 0.01), time=0.01, samples=2)
+    with pytest.warns(kt.ContactWarning, match="the restitution of base, thing is not used"):
+        kt.forces.ShapeContact.of(thing(S.Sphere(0.1), restitution=0.5))
+
+
+@pytest.mark.slow
+def test_a_gripper_lifts_a_box_and_holds_it():
+    """Two fingers close, lift, and nothing slips in ten seconds."""
+    b = kt.Builder("gripper").shape("base", S.HalfSpace(), name="floor")
+    b.body("hand", "base", kt.Prismatic("z"), position=(0, 0, 0.1), mass=1.0, joint_name="lift")
+    for name, sign in (("left", 1.0), ("right", -1.0)):
+        b.body(name, "hand", kt.Prismatic("y"), position=(0, 0.1 * sign, 0), mass=0.1, joint_name=name)
+        b.shape(name, S.Box((0.04, 0.02, 0.06)), friction=0.8)
+    b.body("thing", "base", kt.Free(), mass=0.2, inertia=inertia(S.Box((0.05, 0.06, 0.16)), 0.2))
+    b.shape("thing", S.Box((0.05, 0.06, 0.16)), friction=0.8)
+    robot = kt.Robot(b.build().model, backend="compiled")
+    contact = kt.forces.ShapeContact.of(robot, pairs=[("floor", "thing"), ("left", "thing"), ("right", "thing")])
+
+    def law(t, q, v):
+        up = kt.where(t < 1.0, 0.0, kt.where(t < 2.0, 0.2 * (t - 1.0), 0.2))
+        lift = 1e4 * (up - q[0]) - 300.0 * v[0] + 1.4 * G
+        return [lift, -6.0 - 5.0 * v[1], 6.0 - 5.0 * v[2], *[0.0] * 6]
+
+    q = [0, -0.05, 0.05, 0, 0, 0, 1, 0, 0, 0.08]
+    record = kt.simulate(robot, q, time=12.0, ground=contact, forces=law, samples=121, **FIXED)
+    assert record.q[30, 9] == pytest.approx(0.28, abs=2e-3)
+    assert np.ptp(record.q[30:, 3:], axis=0).max() < 1e-6

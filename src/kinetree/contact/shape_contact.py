@@ -10,6 +10,7 @@ slides more easily.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +26,7 @@ from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, differ
 from ..algorithms.kinematics import Posed, Twist, of_frame, poses, twists
 from ..algorithms.passes import present
 from ..algorithms.tendons import Taut
-from ..errors import ModelError, OptionError, explain_public
+from ..errors import ContactWarning, ModelError, OptionError, callers_level, explain_public
 from ..model.shapes.contact_shape import ContactShape
 from ..model.tree import BASE, Model
 from ..robot.clearance import chosen_pairs
@@ -252,6 +253,13 @@ class ShapeContact(ActingElement):
         if not chosen:
             has = f"none of its {len(shapes)} shapes may touch another" if shapes else "its bodies have no shapes"
             raise ModelError(f"robot {robot.name!r} cannot touch anything: {has}")
+        springy = sorted({shapes[k].name for pair in chosen for k in pair if shapes[k].restitution})
+        if springy:
+            warnings.warn(
+                f"the restitution of {', '.join(springy[:4])}{', ...' if len(springy) > 4 else ''} is not used by "
+                "ShapeContact: rebound follows from the damping of normal=",
+                ContactWarning, stacklevel=callers_level(),
+            )  # fmt: skip
         return cls(tuple((shapes[i], shapes[j]) for i, j in chosen), **numbers)
 
     def __post_init__(self) -> None:
@@ -417,6 +425,13 @@ class ShapeContact(ActingElement):
             total = total + _total(self.normal.energy(x.depth) * x.share for x in meeting.pressed)
             total = total + _total(bristles.energy for bristles, _ in meeting.rubbing)
         return total
+
+    def depths(self, tree: Model, q: Scalars) -> list[tuple[str, str, Scalar, float]]:
+        """Return names of shapes, the depth at each point where they touch, and the point's share of the stiffness."""
+        still = [0.0] * tree.nv
+        met = self._meetings(tree, poses(tree, q), q, still, [0.0] * self._places[-1].stop)
+        pairs = zip(self.pairs, met, strict=True)
+        return [(a.name, b.name, x.depth, x.share) for (a, b), meeting in pairs for x in meeting.pressed]
 
     # For the record
 

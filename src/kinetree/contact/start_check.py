@@ -30,8 +30,8 @@ STANDARD_GRAVITY = 9.81
 class Sunken(NamedTuple):
     """A start inside the ground."""
 
-    frame: str
-    """The deepest frame."""
+    what: str
+    """The deepest frame or shape, and what it is inside of, in words."""
 
     depth: float
     height: float
@@ -43,8 +43,8 @@ class Sunken(NamedTuple):
     def warning(self) -> ContactWarning:
         """Make a warning that says which frame is inside, what will happen, and how to start instead."""
         fact = (
-            f"frame {self.frame!r} starts {self.depth:.3g} m inside the ground, which stores enough energy there to "
-            f"throw the robot {self.height:.3g} m high"
+            f"{self.what.format(f'{self.depth:.3g} m')}, which stores enough energy there to throw the robot "
+            f"{self.height:.3g} m high"
         )
         return ContactWarning(fact, self.lift)
 
@@ -59,14 +59,12 @@ def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> bool:
 
 def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
     """Find a start deep inside compliant ground, the worst of a batch; None if there is none."""
-    grounds = [e for e in elements if isinstance(e, Ground)]
-    if not grounds:
-        return None
+    grounds = [e for e in elements if e.STANDS_ON]
     stored, deepest, frame = np.zeros(()), np.zeros(()), np.full((), "", dtype=object)
-    for ground, name, gap in _gaps(robot, grounds, q):
+    for law, what, gap, share in _gaps(robot, grounds, q):
         depth = np.maximum(np.nan_to_num(-gap, nan=0.0), 0.0)  # lanes with NaN do not count
-        stored = stored + ground.normal.energy(depth)
-        frame = np.where(depth > deepest, name, frame)
+        stored = stored + law.energy(depth) * share
+        frame = np.where(depth > deepest, what, frame)
         deepest = np.maximum(deepest, depth)
     weight = robot.mass * (math.hypot(*robot.model.gravity) or STANDARD_GRAVITY)
     if not weight > 0.0:
@@ -81,15 +79,23 @@ def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | Non
     return Sunken(str(names), float(depths), float(excess[lane]), _lift(robot, grounds, start))
 
 
-def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array]]:
-    """Yield ground, frame and gap of every spot."""
+def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array, float]]:
+    """Yield the law, what starts inside of what, the gap, and the share of the stiffness, of every spot or point."""
     tree = robot.model
     with np.errstate(all="ignore"):
-        posed = poses(tree, split(np.asarray(q, dtype=float)))
+        position = split(np.asarray(q, dtype=float))
+        posed = poses(tree, position)
         resting = [Twist(ZERO_MOTION, ZERO_MOTION)] * len(tree.bodies)
         for ground in grounds:
-            for at in ground.spots:
-                yield ground, at.frame, np.asarray(touch(tree, posed, resting, at, ground.surface, ground.on).gap)
+            for at in ground.spots if isinstance(ground, Ground) else ():
+                gap = np.asarray(touch(tree, posed, resting, at, ground.surface, ground.on).gap)
+                yield ground.normal, f"frame {at.frame!r} starts {{}} inside the ground", gap, 1.0
+            for first, second, depth, share in getattr(ground, "depths", _no_depths)(tree, position):
+                yield ground.normal, f"shape {second!r} starts {{}} inside of {first!r}", -np.asarray(depth), share
+
+
+def _no_depths(tree: Any, q: Sequence[Any]) -> tuple[()]:
+    return ()
 
 
 def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, float] | None:
@@ -105,7 +111,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
     def least(value: float) -> float:
         moved = q.copy()
         moved[place] = value
-        return min(float(gap) for _, _, gap in _gaps(robot, grounds, moved))
+        return min(float(gap) for _, _, gap, _ in _gaps(robot, grounds, moved))
 
     now, unit = least(q[place]), least(q[place] + 1.0)
     if not unit > now:

@@ -121,9 +121,15 @@ def _rims(solid: PlacedSolid, down: Vec3) -> list[Carried]:
     return [(end + off, end) for end in ends for off in (toward, beside, -toward, -beside)]
 
 
+def _vertices(solid: PlacedSolid, down: Vec3) -> list[Carried]:
+    places = [solid.pose.point(Vec3(*solid.numbers[k : k + 3])) for k in range(0, len(solid.numbers), 3)]
+    return [(place, place) for place in places]
+
+
 _ON_PLANE: dict[str, Callable[[PlacedSolid, Vec3], list[Carried]]] = {
     "sphere": _lowest, "ellipsoid": _lowest, "capsule": _ends, "box": _corners, "cylinder": _rims,
+    "convex_hull": _vertices,
 }  # fmt: skip
 """Points of a solid that may touch a plane, the direction into the plane given."""
 
-SHARES = {"sphere": 1.0, "ellipsoid": 1.0, "capsule": 0.5, "box": 0.25, "cylinder": 0.25}
+SHARES = {"sphere": 1.0, "ellipsoid": 1.0, "capsule": 0.5, "box": 0.25, "cylinder": 0.25, "convex_hull": 0.25}

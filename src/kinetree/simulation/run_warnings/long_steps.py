@@ -140,7 +140,7 @@ def _stiff(robot: Robot, element: ActingElement, q: Array, others: bool) -> Stif
         return _of_ground(robot, element, q)
     if isinstance(element, JointStops):
         return _of_stops(robot, element, q)
-    return _of_others(robot, element, q) if others else None
+    return _of_others(robot, element, q) if others or element.STANDS_ON else None
 
 
 def _of_others(robot: Robot, element: ActingElement, q: Array) -> Stiff | None:
