@@ -641,6 +641,7 @@ def test_usage(tmp_path, table):
     without = invoke("id", "kuka-kr5", "--locked", "joint_6", code=1)  # the gallery has no motion for it
     assert "give a table of states as MOTION, or --speed" in without.stderr
     assert "--turns needs --speed" in invoke("id", "kuka-kr5", "--turns", "2", code=1).stderr
+    assert "--samples needs --speed" in invoke("id", "kuka-kr5", "--samples", "20", code=1).stderr
     assert "leave out the table" in invoke("id", "kuka-kr5", table, "--speed", "joint_1=60rpm", code=1).stderr
     assert "'60mm' does not fit" in invoke("id", "kuka-kr5", "--speed", "joint_1=60mm", code=1).stderr
     for wrong in ("joint_1=0", "60rpm", "joint_1=1,joint_2=2"):
@@ -667,6 +668,17 @@ def test_a_turn_at_constant_speed_takes_no_torque_in_the_mean():
     """Both ends of the turn are the same moment, and without friction nothing is lost."""
     lines = json.loads(invoke("id", "four-bar", "--speed", "crank_joint=60rpm", "--json").stdout)["joints"]
     assert abs(lines[0]["mean"]) < 1e-9 * abs(lines[0]["peak"])
+
+
+def test_rows_of_a_turn_can_be_few(tmp_path):
+    """Rows for every 30 degrees are those of the whole turn, on the same branch."""
+    turn = ("inverse", "four-bar", "--speed", "crank_joint=60rpm", "--over", "crank_joint", "--units", "deg")
+    invoke(*turn, "-o", tmp_path / "all.csv")
+    invoke(*turn, "--samples", "13", "-o", tmp_path / "few.csv")
+    whole, few = (np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1) for name in ("all", "few"))
+    assert len(few) == 13
+    np.testing.assert_allclose(few[:, 0], np.arange(0, 361, 30) + few[0, 0], atol=1e-9)
+    np.testing.assert_allclose(few, whole[::30], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "joint"), [("four-bar", "crank_joint"), ("kuka-kr5", "joint_2")])

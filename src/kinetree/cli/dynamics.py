@@ -55,6 +55,15 @@ Speed = Annotated[
     ),
 ]
 Turns = Annotated[float | None, typer.Option("--turns", help="How many turns, for --speed.", show_default="1")]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        help="Rows, for --speed: 13 for every 30 degrees of one turn.",
+        show_default=f"{SAMPLES_OF_A_TURN} a turn, and the last",
+        min=2,
+    ),
+]
 Guess = Annotated[
     str | None,
     typer.Option(
@@ -83,9 +92,9 @@ Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per pro
 @takes_robot
 def inverse(
     given: GivenRobot, motion: Motion = None, output: Output = None, speed: Speed = None, turns: Turns = None,
-    q_guess: Guess = None, differentiate: Differentiate = False, cutoff: Cutoff = None, plot: Picture = None,
-    separate: Separate = False, over: Over = None, friction: Friction = False, threads: Threads = 0,
-    units: Units = None, as_json: Json = False,
+    samples: Samples = None, q_guess: Guess = None, differentiate: Differentiate = False, cutoff: Cutoff = None,
+    plot: Picture = None, separate: Separate = False, over: Over = None, friction: Friction = False,
+    threads: Threads = 0, units: Units = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compute inverse dynamics: joint forces for every row of a motion.
 
@@ -119,6 +128,7 @@ def inverse(
         kinetree inverse kuka-kr5 --set link_2.mass=8,16
         kinetree inverse four-bar --speed crank_joint=60rpm
         kinetree inverse four-bar --speed crank_joint=60rpm --over crank_joint --units deg -o tau.csv --plot tau.png
+        kinetree inverse four-bar --speed crank_joint=60rpm --over crank_joint --units deg --samples 13 -o every-30.csv
         kinetree inverse kuka-kr5 motion.csv
         kinetree inverse kuka-kr5 motion.csv -o tau.csv --plot tau.png
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
@@ -126,14 +136,15 @@ def inverse(
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    if turns is not None and speed is None:
-        raise OptionError("--turns needs --speed")
+    for option, value in (("--turns", turns), ("--samples", samples)):
+        if value is not None and speed is None:
+            raise OptionError(f"{option} needs --speed")
     if speed is not None and (motion is not None or differentiate):
         raise OptionError("--speed is the motion: leave out the table, and --differentiate")
 
     def moved(robot: Robot, start: _Start, folder: Path) -> Path | None:
         if speed is not None:
-            return _turning(robot, start(), speed, 1.0 if turns is None else turns, folder)
+            return _turning(robot, start(), speed, 1.0 if turns is None else turns, samples, folder)
         if motion is None and given.of_gallery is not None and not differentiate:
             return _of_gallery(robot, given.of_gallery, folder)
         return motion
@@ -245,8 +256,11 @@ def _of_gallery(robot: Robot, name: str, folder: Path) -> Path:
     return file
 
 
-def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> Path:
-    """Write the motion of a robot with one joint turning at a constant speed, from its current position."""
+def _turning(robot: Robot, q: Array, speed: str, turns: float, samples: int | None, folder: Path) -> Path:
+    """Write the motion of a robot with one joint turning at a constant speed, from its current position.
+
+    Loops are followed in small steps even for few samples, so that they stay on their branch.
+    """
     given = read_values(speed, "--speed", True)
     if not isinstance(given, dict) or len(given) != 1 or not turns > 0.0:
         raise OptionError("--speed: one joint and its speed, such as motor=60rpm, for a number of --turns above 0")
@@ -256,7 +270,9 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> 
         raise OptionError(f"--speed: {name!r} must be a joint that turns about one axis, at a speed that is not zero")
     if isinstance(rate, Quantity):
         rate.refuse_other("rad/s", f"--speed: {name!r}")
-    time = np.linspace(0.0, turns * math.tau / abs(rate), math.ceil(turns * SAMPLES_OF_A_TURN) + 1)
+    steps = math.ceil(turns * SAMPLES_OF_A_TURN)
+    every = 1 if samples is None else math.ceil(steps / (samples - 1))
+    time = np.linspace(0.0, turns * math.tau / abs(rate), (steps if samples is None else every * (samples - 1)) + 1)
     if robot.loops is None:
         path = np.tile(q, (len(time), 1))
         path[:, place] += rate * time
@@ -267,7 +283,7 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> 
         others = [other for other in robot.independent(q) if other != name] if robot.mobility(q).freedoms > 1 else []
         v = robot.velocities(path, dict.fromkeys(others, 0.0) | {name: rate})
         a = robot.accelerations(path, v, dict.fromkeys([*others, name], 0.0))
-    np.savez(folder / "turn.npz", time=time, q=path, v=v, a=a)
+    np.savez(folder / "turn.npz", time=time[::every], q=path[::every], v=v[::every], a=a[::every])
     return folder / "turn.npz"
 
 
