@@ -19,7 +19,6 @@ from ..spatial.formula import symbols_among
 from .actuators import Actuator, JointCoupling, Tendon
 from .force_units import FORCE_OF
 from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
-from .joint_offsets import without_offset
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -429,7 +428,11 @@ class Model:
             if joint.mimic:
                 owner = self.joint(joint.mimic.leader)
                 ratio, offset = joint.mimic.ratio, joint.mimic.offset
-            placement, turn = without_offset(joint.placement.spatial(), joint.kind)
+            placement, turn = joint.placement.spatial(), 0.0
+            if placement.rotations:
+                from .joint_offsets import without_offset  # a file that many programs do not read
+
+                placement, turn = without_offset(placement, joint.kind)
             found.append(
                 Link(
                     i,
