@@ -47,7 +47,8 @@ FILES = {
 VARIABLES = {
     "Accumulator": "sums", "ActuatorRequirements": "need", "Band": "band", "BaseParameters": "base found",
     "BlockMatrix": "matrix", "Builder": "b", "ConstraintForces": "forces", "Denoc": "denoc",
-    "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FileBuilder": "builder",
+    "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FastestMotions": "found",
+    "FileBuilder": "builder",
     "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
     "Mechanism": "robot porter mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Plan": "plan plans", "Platform": "platform tip top",
