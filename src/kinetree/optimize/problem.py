@@ -202,7 +202,7 @@ class MotionProblem(ExplainsArguments):
         return -most, most
 
     def action_limits_of(self, batch: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return the least and largest actions, which broadcast with those of a plan."""
+        """Return the least and largest actions, (..., actions) each, which broadcast with those of a plan."""
         _ = self.dynamics
         lower, upper = self._made["bounds"]
         return lower, upper
