@@ -102,6 +102,7 @@ def test_deciding_on_an_unknown_value_is_an_error():
 # ---------------------------------------------------------------- sine and cosine
 
 sincos = kernel(lambda x: [functions.sin(x[0]), functions.cos(x[0])], 1)
+rough_sincos = kernel(lambda x: [functions.sin(x[0]), functions.cos(x[0])], 1, single_precision=True)
 of_a_sum = kernel(lambda x, zero: [functions.sin(x[0] + zero[0]), functions.cos(x[0] + zero[0])], 1, 1)
 
 
@@ -134,6 +135,20 @@ def test_sine_and_cosine_next_to_their_zeros():
     assert worst_ulps(multiples * (math.pi / 2)) < 1.0
     assert worst_ulps(np.arange(-200, 200) * (math.pi / 4)) < 1.0
     assert worst_ulps(np.arange(-20700, 20700, 103) * (math.pi / 2)) < 1.0
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-3, 1.0, 30.0, 1e5, 1e9, 1e12, 5e14])
+def test_sine_and_cosine_in_single_precision(size):
+    """To an ulp of single precision, next to their zeros, too: results are compared with exact ones in double."""
+    rng, most = np.random.default_rng(3), int(size / (math.pi / 2)) + 1
+    x = np.concatenate([rng.uniform(-size, size, 20_000), rng.integers(-most, most, 20_000) * (math.pi / 2)])
+    x = x.astype(np.float32)
+    found = rough_sincos(x[:, None])
+    exact = np.stack([np.sin(x.astype(float)), np.cos(x.astype(float))], axis=1)
+    assert found.dtype == np.float32
+    assert (np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() < 1.0
+    assert np.array_equal(found[:20], [rough_sincos(one[None]) for one in x[:20]])
+    assert np.isnan(rough_sincos(np.array([6e14], np.float32))).all()
 
 
 @pytest.mark.parametrize("single_precision", [False, True])

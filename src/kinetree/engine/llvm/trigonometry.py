@@ -1,14 +1,15 @@
 """Sine, cosine and arctangent in LLVM assembly: double precision, the same in every lane, no library called.
 
-Single precision is computed in double.
+In single precision angles are reduced in double; all that follows takes half as many vectors of floats. Arctangents are
+computed in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .emitter import Emitter
-from .vectors import Vectors
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -43,6 +44,10 @@ COS_COEFFICIENTS = (
 )  # fmt: skip
 """(cos r - 1 + r^2/2)/r^4 in powers of r^2 on |r| <= pi/4: Chebyshev fit, error 2e-18."""
 
+SHORT_SIN_COEFFICIENTS = (-0.16666666663832777, 0.008333331865963797, -0.00019840082015127998, 2.72493143604168e-06)
+SHORT_COS_COEFFICIENTS = (0.04166666464746341, -0.0013888300698073966, 2.454743746250183e-05)
+"""The same in single precision: errors 3e-11 and 2e-9."""
+
 ATAN_COEFFICIENTS = (
     -0.3333333333333333, 0.19999999999999804, -0.14285714285659779, 0.11111111105150588,
     -0.09090908753259112, 0.07692296368042296, -0.0666642476020052, 0.05878927554473807,
@@ -56,13 +61,7 @@ TAN_EIGHTH = 0.41421356237309503
 
 def sines_and_cosines(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
     """Compute both functions of several angles, to about 1 ulp for |x| up to 2^49; for one state, as a vector."""
-    if e.single:
-        t = e.vectors.of("double")
-        angles = [e.op(f"fpext {e.type} {x} to {t}") for x in angles]
-    found = [_sincos(e, angles[0])] if len(angles) == 1 else _side_by_side(e, angles)
-    if e.single:
-        return [(_narrow(e, s), _narrow(e, c)) for s, c in found]
-    return found
+    return [_sincos(e, angles[0])] if len(angles) == 1 else _side_by_side(e, angles)
 
 
 def near_sines_and_cosines(e: Emitter, x: str) -> tuple[Callable[[], tuple[str, str]], str, str]:
@@ -75,21 +74,13 @@ def near_sines_and_cosines(e: Emitter, x: str) -> tuple[Callable[[], tuple[str, 
     is_near, any_far : str
         Whether the angle is small enough, and whether it is too large in any lane.
     """
-    t = e.vectors.of("double")
-    if e.single:
-        x = e.op(f"fpext {e.type} {x} to {t}")
-    is_near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {e.number(NEAR, 'double')}")
+    is_near = e.op(f"fcmp olt {e.type} {e.call('fabs', x)}, {e.number(NEAR)}")
     if e.lanes == 1:
         any_far = e.op(f"xor i1 {is_near}, true")
     else:
         bits = e.op(f"bitcast <{e.lanes} x i1> {is_near} to i{e.lanes}")
         any_far = e.op(f"icmp ne i{e.lanes} {bits}, -1")
-
-    def emit() -> tuple[str, str]:
-        s, c = _of_rest(e, *_near_rest(e, x))
-        return (_narrow(e, s), _narrow(e, c)) if e.single else (s, c)
-
-    return emit, is_near, any_far
+    return lambda: _of_rest(e, *(_float_rest if e.single else _near_rest)(e, x)), is_near, any_far
 
 
 def _narrow(e: Emitter, x: str) -> str:
@@ -98,22 +89,36 @@ def _narrow(e: Emitter, x: str) -> str:
 
 def _side_by_side(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
     """Compute both functions of angles of one state in the lanes of a vector."""
-    wide = Emitter(Vectors(len(angles), fused=e.vectors.fused), within=e)
+    wide = Emitter(replace(e.vectors, lanes=len(angles)), within=e)
     x = "poison"
     for k, angle in enumerate(angles):
-        x = e.op(f"insertelement {wide.type} {x}, double {angle}, i64 {k}")
+        x = e.op(f"insertelement {wide.type} {x}, {e.real} {angle}, i64 {k}")
     both = _sincos(wide, x)
     first, second = ([e.op(f"extractelement {wide.type} {y}, i64 {k}") for k in range(len(angles))] for y in both)
     return list(zip(first, second, strict=True))
 
 
 def _sincos(e: Emitter, x: str) -> tuple[str, str]:
-    """Compute sine and cosine of a value of doubles; NaN beyond the largest angle."""
+    """Compute sine and cosine of a value; NaN beyond the largest angle."""
     # beyond that, neighboring doubles are too far apart for an angle to mean anything: NaN
-    t, b = e.vectors.of("double"), e.vectors.of("i1")
-    near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {e.number(LARGEST_ANGLE, 'double')}")
-    x = e.op(f"select {b} {near}, {t} {x}, {t} {e.number(float('nan'), 'double')}")
-    return _of_rest(e, *_rest(e, x))
+    near = e.op(f"fcmp olt {e.type} {e.call('fabs', x)}, {e.number(LARGEST_ANGLE)}")
+    x = e.op(f"select {e.vectors.of('i1')} {near}, {e.type} {x}, {e.type} {e.number(float('nan'))}")
+    return _of_rest(e, *(_float_rest if e.single else _rest)(e, x))
+
+
+def _float_rest(e: Emitter, x: str) -> tuple[str, str, str]:
+    """Do the same as :func:`_rest` for angles in single precision; r is a sum of two floats."""
+    t = e.vectors.of("double")
+    x = e.op(f"fpext {e.type} {x} to {t}")
+    if e.vectors.fused:  # two products are enough: no float below the largest angle is that near to a multiple of pi/2
+        shifted = e.fma(x, e.number(TWO_OVER_PI, "double"), e.number(ROUNDER, "double"), "double")
+        minus_k = e.op(f"fsub {t} {e.number(ROUNDER, 'double')}, {shifted}")
+        r = e.fma(minus_k, e.number(HALF_PI[0], "double"), x, "double")
+        r = e.fma(minus_k, e.number(HALF_PI[1], "double"), r, "double")
+    else:
+        shifted, r, _ = _rest(e, x)
+    high = _narrow(e, r)
+    return shifted, high, _narrow(e, e.op(f"fsub {t} {e.op(f'fpext {e.type} {high} to {t}')}, {r}"))
 
 
 def _rest(e: Emitter, x: str) -> tuple[str, str, str]:
@@ -190,16 +195,11 @@ def _near_rest(e: Emitter, x: str) -> tuple[str, str, str]:
 
 def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, str]:
     """Compute both functions of a reduced angle: two polynomials, exchanged and signed by the quadrant."""
-    t, i, b = e.vectors.of("double"), e.vectors.of("i64"), e.vectors.of("i1")
-
-    def num(v: float) -> str:
-        return e.number(v, "double")
+    size = 32 if e.single else 64
+    t, i, b = e.type, e.vectors.of(f"i{size}"), e.vectors.of("i1")
 
     def bits(v: int) -> str:
-        return f"splat (i64 {v})" if e.lanes > 1 else str(v)
-
-    def fma(a: str, b: str, c: str) -> str:
-        return e.fma(a, b, c, "double")
+        return f"splat (i{size} {v})" if e.lanes > 1 else str(v)
 
     def do(what: str, a: str, b: str) -> str:
         return e.op(f"{what} {t} {a}, {b}")
@@ -209,31 +209,36 @@ def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, st
 
     def polynomial(c: Sequence[float]) -> str:
         """Sum in pairs: a chain half as long as Horner's, with as many operations."""
-        pairs = [fma(z, num(c[k + 1]), num(c[k])) for k in (4, 2, 0)]
-        return fma(fma(pairs[0], z2, pairs[1]), z2, pairs[2])
+        pairs = [e.fma(z, e.number(c[k + 1]), e.number(c[k])) for k in range(len(c) // 2 * 2 - 2, -1, -2)]
+        found = e.number(c[-1]) if len(c) % 2 else pairs.pop(0)
+        for pair in pairs:
+            found = e.fma(found, z2, pair)
+        return found
 
     # minus zero stays what it is
-    s = polynomial([-c for c in SIN_COEFFICIENTS])
-    sine = do("fsub", r, fma(do("fmul", z, r), s, minus_tail))
+    s = polynomial([-c for c in (SHORT_SIN_COEFFICIENTS if e.single else SIN_COEFFICIENTS)])
+    sine = do("fsub", r, e.fma(do("fmul", z, r), s, minus_tail))
 
     # 1 - z/2 as a sum of two, and z^2 c0 - r tail
-    w = fma(z, num(-0.5), num(1.0))
-    lost = fma(z, num(-0.5), do("fsub", num(1.0), w))
-    lost = fma(r, minus_tail, lost)
-    cosine = do("fadd", w, fma(z2, polynomial(COS_COEFFICIENTS), lost))
+    w = e.fma(z, e.number(-0.5), e.number(1.0))
+    lost = e.fma(z, e.number(-0.5), do("fsub", e.number(1.0), w))
+    lost = e.fma(r, minus_tail, lost)
+    cosine = do("fadd", w, e.fma(z2, polynomial(SHORT_COS_COEFFICIENTS if e.single else COS_COEFFICIENTS), lost))
 
-    q = e.op(f"bitcast {t} {shifted} to {i}")
-    odd = e.op(f"trunc {i} {q} to {b}")
+    q = e.op(f"bitcast {e.vectors.of('double')} {shifted} to {e.vectors.of('i64')}")
+    odd = e.op(f"trunc {e.vectors.of('i64')} {q} to {b}")
+    if e.single:
+        q = e.op(f"trunc {e.vectors.of('i64')} {q} to {i}")
     s_value = e.op(f"select {b} {odd}, {t} {cosine}, {t} {sine}")
     c_value = e.op(f"select {b} {odd}, {t} {sine}, {t} {cosine}")
 
     def signed(value: str, bit: str) -> str:
         """Change the sign where the uppermost bit is set."""
-        sign = e.op(f"and {i} {bit}, {bits(-(2**63))}")
+        sign = e.op(f"and {i} {bit}, {bits(-(2 ** (size - 1)))}")
         raw = e.op(f"bitcast {t} {value} to {i}")
         return e.op(f"bitcast {i} {e.op(f'xor {i} {raw}, {sign}')} to {t}")
 
-    first, second = (e.op(f"shl {i} {q}, {bits(n)}") for n in (63, 62))
+    first, second = (e.op(f"shl {i} {q}, {bits(size - n)}") for n in (1, 2))
     return signed(s_value, second), signed(c_value, e.op(f"xor {i} {first}, {second}"))
 
 
