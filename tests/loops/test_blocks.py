@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from kinetree.algorithms.newton_closing_step import Block, FrameGoal
 from kinetree.loops import blocks
+from kinetree.loops.goals import numbers_of
 
 
 def test_rows_that_decide_come_first():
@@ -69,6 +71,25 @@ def test_placed_bodies_lead_to_the_same_configurations(system, frame, monkeypatc
     np.testing.assert_allclose(found, usual.platform(frame).inverse(poses, start, limits=False), atol=1e-11)
     assert np.abs(robot.loop_gaps(found)).max() < 1e-13
     np.testing.assert_allclose(robot.pose(found, frame), poses, atol=1e-13)
+
+
+def test_targets_far_from_the_guess_are_reached_in_no_more_steps(monkeypatch):
+    """Each leg is damped by its own gap: without a rank to find, from a guess up to a radian away."""
+    model, steps, closed = kt.load("stewart-platform").model, [], []
+    for how in (blocks.placed, lambda *given: None):
+        monkeypatch.setattr(blocks, "placed", how)
+        robot = kt.Mechanism(model)
+        start, rng = robot.assembled(), np.random.default_rng(0)
+        targets = np.repeat(robot.pose(start, "platform")[None], 128, axis=0)
+        targets[:, :3, :3] = Rotation.from_rotvec(0.4 * rng.standard_normal((128, 3))).as_matrix() @ targets[:, :3, :3]
+        targets[:, :3, 3] += 0.2 * rng.standard_normal((128, 3))
+        goal = FrameGoal("platform")
+        kernel = robot.loops.closing.kernel(np.ones(robot.nv, dtype=bool), (goal,))
+        found = kernel.search(np.repeat(start[None], 128, axis=0), numbers_of(goal, targets))
+        steps.append(found.steps.mean())
+        closed.append(kernel.is_closed(found, None).sum())
+    assert closed[0] == 128 >= closed[1]
+    assert steps[0] <= steps[1]
 
 
 def test_a_target_with_rounded_axes_leaves_loops_closed():

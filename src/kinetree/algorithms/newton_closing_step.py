@@ -213,10 +213,13 @@ def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: 
     lengths = [w * gap for w, gap in zip(task.weights, gaps, strict=True)]
     k = _within_bounds(task, _movable(task, matrix), lengths, q)
     met = [_met(block, k, lengths) for block in blocks]
+    sizes = [inner(off, off) for off in met]
     size: Scalar = 0.0
-    for off in met:
-        size = size + inner(off, off)
-    move, quality = _move(task, blocks, k, met, damping * (size / (1.0 + size) if task.adapts else size))
+    for own in sizes:
+        size = size + own
+    if task.placed is None:  # otherwise each leg by its own gap: one that is far off does not slow the others
+        sizes = [size / (1.0 + size) if task.adapts else size] * len(met)
+    move, quality = _move(task, blocks, k, met, [damping * own for own in sizes])
     length = sqrt(inner(move, move))
     if task.longest < float("inf"):
         part = where(length > task.longest, task.longest / length, 1.0)
@@ -310,14 +313,15 @@ def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
 
 
 def _move(
-    task: ClosingTask, blocks: Sequence[Block], k: Sequence[Scalars], off: Sequence[Scalars], damping: Scalar = 0.0
-) -> tuple[list[Scalar], Scalar]:
+    task: ClosingTask, blocks: Sequence[Block], k: Sequence[Scalars], off: Sequence[Scalars],
+    dampings: Sequence[Scalar],
+) -> tuple[list[Scalar], Scalar]:  # fmt: skip
     """Return the least change that corrects the rows of each block, and how independent they are."""
     x: list[Scalar] = [0.0] * len(task.free)
     squares: list[Scalar] = []
     independent: list[Scalar] = []
     shortest = least = task.arm * task.arm
-    for block, wanted in zip(blocks, off, strict=True):
+    for block, wanted, damping in zip(blocks, off, dampings, strict=True):
         if not block.columns:  # no free freedom affects these rows
             continue
         rows = [[k[i][c] for c in block.columns] for i in block.rows]
@@ -453,7 +457,8 @@ def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[S
     gaps = [*loop_constraints.gaps(tree, q), *(-rate for rate in rates[len(held) :])]
     slips = [inner(row, v) + gap for row, gap in zip(matrix, gaps, strict=True)]
     k = _movable(task, matrix)
-    move, _ = _move(task, task.blocks, k, [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks])
+    off = [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks]
+    move, _ = _move(task, task.blocks, k, off, [0.0] * len(off))
     for j, r, x in zip(task.free, task.reach, move, strict=True):
         v[j] = r * x
     return v
