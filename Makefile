@@ -68,6 +68,7 @@ wheel: $(STAMP)
 pictures: $(TESTS)
 	$(RUN) -m pip install --quiet --editable ".[plot]"
 	$(RUN) docs/studies.py
+	$(RUN) docs/design_pictures.py
 	$(RUN) docs/notebooks.py
 
 # the moving picture of the home page, pictures of the viewer and thumbnails of the gallery: need Chromium, some minutes

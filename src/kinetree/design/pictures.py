@@ -17,6 +17,9 @@ from .goals import PathGoal
 if TYPE_CHECKING:
     from .found_design import FoundDesign
 
+OF_A_PATH = 1441
+"""Samples of a path: many, since points run fast where a drive comes to its dead point."""
+
 LINKS, PATH, GOAL = "#34495e", "#2980b9", "#c0392b"
 
 
@@ -31,8 +34,8 @@ def before_and_after(figure: Any, found: FoundDesign, paths: Sequence[str]) -> N
         _draw(axis, found, robot, paths, LENGTHS[unit])
         for points in wanted:
             axis.plot(*points.T, "o", color=GOAL, markersize=5, fillstyle="none", zorder=4)
-        axis.set(title=title, xlabel=f"x ({unit})", aspect="equal")
-    left.set_ylabel(f"y ({unit})")
+        axis.set(title=title, xlabel=f"x [{unit}]", aspect="equal")
+    left.set_ylabel(f"y [{unit}]")
 
 
 def _draw(axis: Any, found: FoundDesign, robot: Robot, paths: Sequence[str], unit: float) -> None:
@@ -41,7 +44,7 @@ def _draw(axis: Any, found: FoundDesign, robot: Robot, paths: Sequence[str], uni
     for line in _links(found, robot, q):
         axis.plot(*(line @ plane.T / unit).T, "-o", color=LINKS, markersize=4, lw=1.8, zorder=3)
     try:
-        motion = turn(robot, 181, q)
+        motion = turn(robot, OF_A_PATH, q)
     except KinetreeError:  # several freedoms, or no motion from there: only the links are drawn
         return
     for point in paths:
@@ -59,9 +62,12 @@ def _links(found: FoundDesign, robot: Robot, q: Array) -> list[Array]:
 
 def front(figure: Any, designs: Sequence[FoundDesign]) -> None:
     """Plot two goals of several designs against each other."""
-    one, two = ([design.goals[k] for design in designs] for k in (0, 1))
-    axis = figure.subplots()
-    axis.plot([x.after for x in one], [x.after for x in two], "-o", color=PATH)
-    axis.plot(one[0].before, two[0].before, "x", color=GOAL, label="before")
-    axis.set(xlabel=f"{one[0].label} ({one[0].unit})", ylabel=f"{two[0].label} ({two[0].unit})")
+    axis, shown = figure.subplots(), designs[0].of.free.shown
+    rows = [[design.goals[k] for design in designs] for k in (0, 1)]
+    x, y = ([shown(row.after, row.unit)[0] for row in own] for own in rows)
+    axis.plot(x, y, "-o", color=PATH)
+    axis.plot(*(shown(own[0].before, own[0].unit)[0] for own in rows), "x", color=GOAL, label="before")
+    for own, name in zip(rows, (axis.set_xlabel, axis.set_ylabel), strict=True):
+        unit = shown(0.0, own[0].unit)[1]
+        name(f"{own[0].label} [{unit}]" if unit else own[0].label)
     axis.legend()
