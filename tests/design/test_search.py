@@ -509,6 +509,42 @@ def test_bad_input(drawn, free, wanted, said):
 
 
 @pytest.mark.parametrize(
+    ("wanted", "limit", "options", "said"),
+    [(design.Torque(), design.TransmissionAngle() >= 40, {}, "never more than 1.5708 rad, .* written '40 deg'"),
+     (design.Torque(), design.PinForce("B") <= np.nan, {}, "a bound is a finite number"),
+     (design.Torque(), design.PinForce("B") <= "3 mm", {}, "'3 mm' is no number in N"),
+     (-1 * design.Torque(), (), {}, "weights are positive"), (np.nan * design.Torque(), (), {}, "weights are positive"),
+     (design.Energy(recovered=3), (), {}, "a fraction from 0 to 1"),
+     (design.Torque(), (), {"speed": 0}, "speed of the drive must not be 0"),
+     (design.Torque(), (), {"motion": (np.nan, 1.0)}, "from one position of the drive to another"),
+     (design.Torque(), (), {"motion": (1.0, 1.0)}, "from one position of the drive to another"),
+     (design.Torque(), (), {"starts": 0}, "starts"), (design.Torque(), (), {"seed": -1}, "seed"),
+     (design.Pose("coupler", [(0, 0.3)]), (), {}, r"each pose is \(x, y, angle\)"),
+     (design.Torque(), (), {"searches": 2, "workers": -1}, "workers"),
+     (design.Torque(), (), {"searches": 2, "cluster": 3}, "address of a Dask scheduler"),
+     (design.Torque(), (), {"pareto": 4}, "a front needs two goals")],
+)  # fmt: skip
+def test_bad_input_of_goals_limits_and_motions(drawn, wanted, limit, options, said):
+    with pytest.raises(kt.OptionError if "pose" not in said else kt.ShapeError, match=said):
+        design(drawn, {"A": 0.05}, wanted, limit, progress=False, **options)
+
+
+def test_a_line_has_two_ends_of_a_kind():
+    with pytest.raises(kt.ShapeError, match="a line goes from"):
+        design.straight_line("P", (0, 0, 0), (1, 1))
+
+
+@pytest.mark.parametrize("method", ["gradients", pytest.param("cma", marks=pytest.mark.slow)])
+def test_a_crank_does_not_shrink_to_nothing(drawn, method):
+    """Without a crank nothing would move, and take no torque: pins of a link stay apart."""
+    found = design(
+        drawn, {"A": 0.4}, design.Torque(), samples=16, starts=2, shortest=0.07, method=method, progress=False
+    )
+    assert np.hypot(found.numbers["A.x"], found.numbers["A.y"]) == pytest.approx(0.07, rel=1e-5)
+    assert found.goals[0].after < 0.5 * found.goals[0].before
+
+
+@pytest.mark.parametrize(
     ("after", "bound", "active"),
     [
         (0.0, 0.0, True),

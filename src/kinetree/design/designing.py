@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import OptionError, explains_arguments
 from ..io.units import in_si
 from ..robot.load import load
@@ -95,10 +97,14 @@ def design(
     robot = mechanism if isinstance(mechanism, Robot) else load(mechanism)
     numbers = FreeNumbers(robot, free)
     rate = real_number(in_si(speed, "rad/s", "speed"), "speed")
+    if rate == 0.0 or not np.isfinite(rate):
+        raise OptionError(f"speed of the drive must not be {speed!r}: quantities are of a motion")
     problem = DesignProblem(robot, numbers, motion, rate, whole_number(samples, "samples", 3), threads)
     least = 0.02 * numbers.size if shortest is None else numbers.in_si(shortest, "m", "shortest")
     goals, limits = _goals(wanted), [_limit(one) for one in _several(subject_to)]
-    task = SearchTask(problem, goals, limits, least, starts, method)
+    starts = None if starts is None else whole_number(starts, "starts", 1)
+    seed = whole_number(seed, "seed", 0)
+    task = SearchTask(problem, goals, limits, real_number(least, "shortest"), starts, method)
     told, count = SearchProgress(numbers, progress), whole_number(searches, "searches", 1)
     if pareto is None:
         return task.search(seed, told).run() if count == 1 else best_of(task, seed, count, workers, cluster, told)
@@ -119,6 +125,8 @@ def _goals(given: Any) -> list[DesignGoal]:
         if not isinstance(one, DesignGoal):
             hint = "; with a bound it belongs to subject_to" if isinstance(one, Limit) else ""
             raise OptionError(f"wanted is goals of kt.design, such as Path or Torque, not {one!r}{hint}")
+        if not 0.0 < one.weight < np.inf:
+            raise OptionError(f"{one.label}: weights are positive numbers, not {one.weight!r}")
     if not found:
         raise OptionError("wanted names no goal: what is the mechanism to do?")
     return found

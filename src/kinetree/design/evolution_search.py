@@ -87,7 +87,7 @@ class EvolutionSearch:
     def _merits(self, u: Array) -> Array:
         """Return the merits of designs, and keep the best."""
         found = self.of.of.evaluate(u, self.of.asked, None)
-        merits = np.where(found.follows, self.of.merit(found.values, slack=0.0), OF_NO_USE)
+        merits = np.where(found.follows, self.of.merit(found.values, slack=0.0) + self.of.crowded(u), OF_NO_USE)
         first = int(np.argmin(merits))
         if merits[first] < self.least and found.follows[first]:
             self.best, self.least = u[first].copy(), float(merits[first])

@@ -54,6 +54,8 @@ class DesignGoal:
 
     unit: ClassVar[str] = ""
     larger: ClassVar[bool] = False
+    most: ClassVar[float | None] = None
+    """What it can be at most, if that is known."""
 
     def at_least(self, low: float | str) -> Limit:
         """Return this as a limit, the same as ``goal >= low``."""
@@ -212,6 +214,8 @@ class Energy(MotionGoal):
         return MotionVector(of.forces), MotionVector("v")
 
     def _value(self, x: Array, of: DesignProblem, sharp: float | None) -> tuple[Array, Array]:
+        if not 0.0 <= self.recovered <= 1.0:
+            raise OptionError(f"recovered of Energy is a fraction from 0 to 1, not {self.recovered!r}")
         which, nv = list(of.motors), of.robot.nv
         tau, v = x[..., which], x[..., [nv + k for k in which]]
         power = tau * v
@@ -299,6 +303,7 @@ class TransmissionAngle(MotionGoal):
     weight: float = 1.0
     called: ClassVar[str] = "least transmission angle at {at}"
     unit: ClassVar[str] = "rad"
+    most: ClassVar[float | None] = np.pi / 2
     larger: ClassVar[bool] = True
 
     def _measures(self, of: DesignProblem) -> tuple[Measure, ...]:
@@ -588,6 +593,10 @@ def straight_line(
 ) -> PathGoal:  # fmt: skip
     """Return the goal that a point moves along a straight line from start to end."""
     ends: list[list[Any]] = [[x if isinstance(x, str) else float(x) for x in one] for one in (start, end)]
+    if len(ends[0]) != len(ends[1]):
+        raise ShapeError(
+            f"a line goes from (x, y) to (x, y), or from (x, y, z) to (x, y, z), not from {start} to {end}"
+        )
     if any(isinstance(x, str) for one in ends for x in one):
         first, last = ([float(in_si(x, "m", "an end of the line")) for x in one] for one in ends)
         return PathGoal(point, _Meters(np.linspace(first, last, points)), weight=weight, within=within)
@@ -632,6 +641,8 @@ class PoseGoal(PointGoal):
     called: ClassVar[str] = "poses of {frame}"
 
     def _wanted(self, of: DesignProblem) -> tuple[tuple[Measure, ...], Array, Array]:
+        if any(len(one) != 3 for one in self.poses):
+            raise ShapeError(f"{self.label}: each pose is (x, y, angle)")
         points = of.places([[x, y] for x, y, _ in self.poses], self.label)
         angle = np.array([float(in_si(a, "rad", "angle of a pose")) for *_, a in self.poses])
         right, up = of.plane

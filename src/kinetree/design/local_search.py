@@ -94,7 +94,8 @@ class LocalSearch:
         rows = [row for row in self.of.rows if isinstance(row.goal, MotionGoal)]
         values = here.values[len(self.of.moving) : -1] if rows else ()
         over = sum(max(0.0, row.sign * (row.aimed - x) / row.scale) for row, x in zip(rows, values, strict=True))
-        return float(over) + self.of.missed_beyond(here.r)
+        crowded = float(self.of.crowded(self.split(here.z)[0][None])[0]) / EXCEEDED
+        return float(over) + crowded + self.of.missed_beyond(here.r)
 
     def slope(self, z: Array) -> Array:
         """Return the gradient of the objective."""
@@ -133,6 +134,8 @@ class LocalSearch:
         if self.of.asked:
             guard = self.of.guard
             add("ineq", lambda z: self.at(z).values[-1] / guard - 1.0, lambda z: self.at(z).slopes[-1] / guard)
+        if len(self.of.pins.room(self.u)[0]):
+            add("ineq", lambda z: self.of.pins.room(self.split(z)[0])[0], self._of_room)
         points = self.of.points
         if self.drives is None or points is None:
             return found
@@ -155,6 +158,10 @@ class LocalSearch:
 
                 add("ineq", missed, slope)
         return found
+
+    def _of_room(self, z: Array) -> Array:
+        slopes = (self.of.pins.room(self.split(z)[0])[1] * self.span)[:, self.loose]
+        return np.hstack([slopes, np.zeros((len(slopes), len(z) - slopes.shape[1]))])
 
     def run(self) -> tuple[Array, Array | None]:
         """Return a better design, and the positions of its drives at the points."""

@@ -26,11 +26,10 @@ import numpy as np
 from ..algorithms import kinematics, loop_constraints
 from ..evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
 from ..evaluation.parameters import put_in
-from ..model.joints import Prismatic
-from ..model.tree import BASE
-from ..spatial import Scalar, Vec3
+from ..spatial import Scalar
 from ..spatial.arrays import Array
 from .goals import PointGoal
+from .pin_distances import PinDistances
 from .problem import DesignProblem
 
 Scalars = list[Scalar]
@@ -86,12 +85,11 @@ class PrecisionPoints:
     ----------
     of : DesignProblem
     goals : sequence of PointGoal
-    shortest : float
-        Least distance between two pins of a link, in meters.
+    pins : PinDistances
     """
 
-    def __init__(self, of: DesignProblem, goals: Sequence[PointGoal], shortest: float) -> None:
-        self.of, self.goals, self.shortest = of, list(goals), shortest
+    def __init__(self, of: DesignProblem, goals: Sequence[PointGoal], pins: PinDistances) -> None:
+        self.of, self.goals, self.pins = of, list(goals), pins
         self.model, self.free, self.rows = of.model, of.free, of.robot.coordinates.rows
         wanted = [goal._wanted(of) for goal in goals]
         self.laws = [law for laws, _, _ in wanted for law in laws]
@@ -132,40 +130,16 @@ class PrecisionPoints:
         every = [*there, *(x for law in self.laws for x in law(state))]
         return [*(gaps[i] for i in self.rows), *(every[k] for k in self.used)]
 
-    def _spaces(self, numbers: Scalars) -> Scalars:
-        """Return the squared distances between pins on the same link."""
-        tree = put_in(self.model, self.free.places, numbers)
-        return [sum(((x - y) * (x - y) for x, y in zip(a, b, strict=True)), 0.0) for a, b in self._pins(tree)]
-
-    def _pins(self, tree: Any) -> list[tuple[Any, Any]]:
-        on: dict[int, list[Any]] = {BASE: []}
-        for i, joint in enumerate(tree.joints):
-            on[i] = [] if _slides(self.model.joints[i]) else [(0.0, 0.0, 0.0)]
-            if not _slides(self.model.joints[i]):
-                on[joint.parent].append(_at(joint.placement))
-        for loop, drawn in zip(tree.loops, self.model.loops, strict=True):
-            if not _slides(drawn):
-                on[loop.predecessor].append(_at(loop.placement))
-                on[loop.successor].append(_at(loop.seat))
-        return [(a, b) for own in on.values() for k, a in enumerate(own) for b in own[:k]]
-
     @cached_property
-    def _programs(self) -> tuple[LawProgram, SlopeProgram, LawProgram, SlopeProgram]:
+    def _programs(self) -> tuple[LawProgram, SlopeProgram]:
         evaluator = self.of.robot.evaluator
         made, cpu = can_compile(evaluator), evaluator.cpu
         lengths = {"q": self.model.nq, "move": self.model.nv, "numbers": len(self.free.fixed)}
-        name, own = f"points of {self.model.name!r}", {"numbers": lengths["numbers"]}
+        name = f"points of {self.model.name!r}"
         return (
             LawProgram(name, self._law, lengths, made, cpu=cpu),
             SlopeProgram(name, self._law, lengths, ("move", "numbers"), made, cpu),
-            LawProgram(name, self._spaces, own, made, cpu=cpu),
-            SlopeProgram(name, self._spaces, own, ("numbers",), made, cpu),
         )
-
-    @cached_property
-    def _apart(self) -> Array:
-        """Which pairs of pins are apart as drawn; the others are meant to coincide."""
-        return self._programs[2]({"numbers": self.free.fixed}) > (1e-6 * self.free.size) ** 2
 
     def _given(self, u: Array, q: Array) -> dict[str, Array]:
         numbers = self.free.values(u)
@@ -179,10 +153,7 @@ class PrecisionPoints:
         found = np.concatenate(
             [found[..., :n] * self.gap_factor, (found[..., n:] - self.target) * self.factor], axis=-1
         )
-        square = self._programs[2]({"numbers": self.free.values(u)})
-        with np.errstate(divide="ignore"):
-            near = np.where(self._apart, np.maximum(self.shortest / np.sqrt(square) - 1.0, 0.0), 0.0)
-        return found, near
+        return found, self.pins.too_near(u)
 
     def slopes(self, u: Array, q: Array) -> tuple[Array, Array, Array]:
         """Return derivatives of the equations by configuration and by design, and those for pins by design."""
@@ -190,12 +161,7 @@ class PrecisionPoints:
         found = self._programs[1].jacobian(self._given(u, q))
         found[..., :n, :] *= self.gap_factor[:, None]
         found[..., n:, :] *= self.factor[..., None]
-        numbers = {"numbers": self.free.values(u)}
-        square, of_square = self._programs[2](numbers), self._programs[3].jacobian(numbers)
-        near = self._apart & (square < self.shortest**2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(near, -0.5 * self.shortest * square**-1.5, 0.0)
-        return found[..., :nv] * self.q_scale, found[..., nv:] @ chain[:, None], (factor[..., None] * of_square) @ chain
+        return found[..., :nv] * self.q_scale, found[..., nv:] @ chain[:, None], self.pins.slopes(u) * self.scale
 
     # ---------------------------------------------------------------- search
 
@@ -216,7 +182,7 @@ class PrecisionPoints:
 
     def anywhere(self) -> PrecisionPoints:
         """Return the same points for mechanisms that are drawn at none of them."""
-        other = PrecisionPoints(self.of, self.goals, self.shortest)
+        other = PrecisionPoints(self.of, self.goals, self.pins)
         other.anchored, other._programs = False, self._programs
         return other
 
@@ -355,9 +321,7 @@ class PrecisionPoints:
 
     def uneven(self, u: Array) -> Array:
         """Return the ratio of the longest to the shortest link, (L,)."""
-        square = self._programs[2]({"numbers": self.free.values(u)})
-        longest, least = np.where(self._apart, square, 0.0), np.where(self._apart, square, np.inf)
-        return np.asarray(np.sqrt(longest.max(axis=-1, initial=0.0) / least.min(axis=-1, initial=np.inf)))
+        return self.pins.uneven(u)
 
     # ---------------------------------------------------------------- defects
 
@@ -449,12 +413,3 @@ class PrecisionPoints:
         off = np.where(turns, (off + np.pi) % (2 * np.pi) - np.pi, off / self.free.size)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.abs(off).max(axis=-1) < 1e-5)
-
-
-def _at(pose: Any) -> list[Scalar]:
-    """Return the origin of a pose of any scalar type."""
-    return list(pose.spatial().point(Vec3(0.0, 0.0, 0.0)))
-
-
-def _slides(joint: Any) -> bool:
-    return isinstance(getattr(joint.kind, "kind", joint.kind), Prismatic)

@@ -143,6 +143,8 @@ class DesignProblem:
         if isinstance(given, Sequence) and len(given) == 2 and n == 1:
             unit = "rad" if self.drive_hinge else "m"
             low, high = (self.free.in_si(x, unit, "motion") for x in given)
+            if not np.isfinite([low, high]).all() or low == high:
+                raise OptionError(f"motion is from one position of the drive to another, not {given!r}")
             way = np.linspace(low, high, count)[:, None]
             rate = np.full_like(way, self._speed * np.sign(high - low))
             times = np.linspace(0.0, abs(high - low) / abs(self._speed), count)

@@ -15,6 +15,7 @@ from .evolution_search import EvolutionSearch
 from .found_design import AT_BOUND, FoundDesign, GoalRow
 from .goals import DesignGoal, Limit, MotionGoal, OwnGoal, PointGoal
 from .local_search import EXCEEDED, LocalSearch
+from .pin_distances import PinDistances
 from .precision_points import SOLVED, Met, PrecisionPoints
 from .problem import DesignProblem
 from .search_progress import SearchProgress
@@ -100,7 +101,8 @@ class DesignSearch:
         self.rng, self.starts, self.progress, self.shortest = rng, starts, progress, shortest
         self.begin: Array | None = None
         fits = [x for x in (*goals, *(limit.goal for limit in limits)) if isinstance(x, PointGoal)]
-        self.points = PrecisionPoints(of, fits, shortest) if fits else None
+        self.pins = PinDistances(of, shortest)
+        self.points = PrecisionPoints(of, fits, self.pins) if fits else None
         bounded = [Limit(goal, high=goal.within) for goal in goals if isinstance(goal, PointGoal)]
         self.rows = [row for limit in (*limits, *bounded) for row in self._rows(limit)]
         self.moving = [goal for goal in goals if isinstance(goal, MotionGoal)]
@@ -117,6 +119,13 @@ class DesignSearch:
         for given, sign in ((limit.low, 1.0), (limit.high, -1.0)):
             if given is not None:
                 bound = self.free.in_si(given, goal.unit.replace("N m", "Nm"), goal.label)
+                if not np.isfinite(bound):
+                    raise OptionError(f"{goal.label}: a bound is a finite number, not {given!r}")
+                if goal.most is not None and sign > 0.0 and bound > goal.most:
+                    raise OptionError(
+                        f"{goal.label} is never more than {goal.most:.6g} {goal.unit}, so not at least {given!r}: plain"
+                        " angles are in radians, and degrees are written '40 deg'"
+                    )
                 found.append(LimitRow(goal, bound, sign, max(abs(bound), 1e-9)))
         if isinstance(goal, PointGoal) and any(row.sign > 0.0 for row in found):
             raise OptionError(f"{goal.label}: at least so far from its points? Give a limit at_most, or none")
@@ -371,7 +380,7 @@ class DesignSearch:
             return best
         self._take_scales(values[int(np.flatnonzero(follows)[0])], values)
         self.guard = min(NO_DEAD_POINT, 0.1 * float(np.nanmax(values[:, -1])))
-        merit = np.where(follows, self.merit(values), np.inf)
+        merit = np.where(follows, self.merit(values) + self.crowded(u), np.inf)
         order = [0, *(k for k in np.argsort(merit) if k)] if follows[0] else list(np.argsort(merit))
         order = [k for k in order if follows[k]][:REFINED]
         found = BestSoFar(u[order[0]], np.inf, best.met, best.others, best.defect)
@@ -465,10 +474,14 @@ class DesignSearch:
         return u, drives
 
     def _true_merit(self, u: Array, drives: Array | None) -> float:
-        size = float(self.merit(self.of.evaluate(u[None], self.asked, None).values)[0])
+        size = float(self.merit(self.of.evaluate(u[None], self.asked, None).values)[0] + self.crowded(u[None])[0])
         if self.points is None or drives is None:
             return size
         return size + EXCEEDED * self.missed_beyond(self.points.driven(u, drives)[0])
+
+    def crowded(self, u: Array) -> Array:
+        """Return what pins that are too near to one another add to the merits of designs, (L,)."""
+        return np.asarray(EXCEEDED * np.maximum(self.pins.too_near(u) - 1e-6, 0.0).sum(axis=-1))
 
     def missed_beyond(self, r: Array) -> float:
         """Return by how much points are missed beyond what is allowed, relative to the mechanism's size."""
