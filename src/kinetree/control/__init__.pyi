@@ -1,3 +1,4 @@
+from ..optimize.predictive import Predictive as Predictive
 from .actuators import Actuators as Actuators
 from .base import Controller as Controller
 from .base import Sum as Sum

@@ -12,3 +12,6 @@ from .terms import Positions as Positions
 from .terms import Residual as Residual
 from .terms import Term as Term
 from .terms import Velocities as Velocities
+from .tracking import Follower as Follower
+from .tracking import follow as follow
+from .tracking import tvlqr as tvlqr

@@ -117,6 +117,18 @@ class NodeDynamics:
         found[..., self.commands] = u
         return found
 
+    @cached_property
+    def motor_freedoms(self) -> list[int]:
+        """The freedoms of the motors, for actions that are joint forces."""
+        joints = self.command.motors(self.robot.model)
+        return [k for joint in joints for k in range(*joint.v_slice.indices(self.nv))]
+
+    def on_freedoms(self, u: Array) -> Array:
+        """Return joint forces of all freedoms (..., nv) from those of the motors."""
+        found = np.zeros((*u.shape[:-1], self.nv))
+        found[..., self.motor_freedoms] = u
+        return found
+
     def scalars_with(self, u: Scalars) -> list[Scalar]:
         """Return the numbers of the equation with these actions, over any scalar."""
         found: list[Scalar] = self.numbers.tolist()

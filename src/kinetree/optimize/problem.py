@@ -165,9 +165,9 @@ class MotionProblem(ExplainsArguments):
             self.robot, self.action, self.ground, self.forces, self.integrator, self.step / self.substeps,
             self.substeps, self.friction, self.friction_speed, start, self.threads,
         )  # fmt: skip
-        model, terms = self.robot.model, [x for x in self.limits if not isinstance(x, str)]
+        terms = [x for x in self.limits if not isinstance(x, str)]
         goal = checked_goal(self.goal, [*self.costs, *terms])
-        numbers = [_at_nodes(x.term if isinstance(x, Bounded) else x, model, self.times) for x in (*self.costs, *terms)]
+        numbers = self._wanted_at(self.times)
         ranges = frozenset(x for x in self.limits if isinstance(x, str))
         wanted = Wanted(self.costs, terms, ranges, goal, numbers)
         texts = Texts(dynamics, NodeCosts(dynamics, wanted, False), NodeCosts(dynamics, wanted, True), self.threads)
@@ -269,6 +269,32 @@ class MotionProblem(ExplainsArguments):
     def _initial_z(self) -> Array:
         return np.asarray(self.dynamics.system.initial_z(), dtype=float)
 
+    def _wanted_at(self, times: Array) -> list[Array]:
+        """Return what each cost and then each limit wants at some times."""
+        terms = [x for x in (*self.costs, *self.limits) if not isinstance(x, str)]
+        each = (x.term if isinstance(x, Bounded) else x for x in terms)
+        return [np.asarray(term.numbers(self.robot.model, times), dtype=float) for term in each]
+
+    def numbers_at(self, times: Array, size: int) -> Array | None:
+        """Return what terms want at other times, (nodes + 1, size, n); None if that never changes."""
+        wanted: Wanted = self._made["wanted"]
+        if not any(x.ndim == 3 for x in wanted.numbers):
+            return None
+        return replace(wanted, numbers=self._wanted_at(times)).vector(len(times), size)
+
+    def search(self, plan: Plan, budget: Budget) -> MotionSearch:
+        """Return a search that goes on from a plan."""
+        found, size = plan.found, plan.found.x.shape[1]
+        given = self._inputs(size)
+        given.y[:], given.y_end[:] = found.y, found.y_end
+        return MotionSearch(
+            self.texts, self._made["riccati"], given, found.x.copy(), found.u.copy(), budget, found.penalty
+        )
+
+    def plan_of(self, found: FoundPlans, batch: tuple[int, ...]) -> Plan:
+        """Return a plan from what a search found."""
+        return plan_of(self, self.times, found, batch)
+
     def _inputs(self, size: int) -> Inputs:
         texts, nodes = self.texts, self.nodes
         lower, upper = self._made["bounds"]
@@ -313,9 +339,7 @@ class MotionProblem(ExplainsArguments):
         if d.command.mode == "torque":
             still = np.zeros((len(q), d.nv))
             tau = robot.gravity_force(q) if robot.loops is None else robot.inverse_dynamics(q, still, still)
-            joints = d.command.motors(robot.model)
-            places = [k for joint in joints for k in range(*joint.v_slice.indices(d.nv))]
-            rest = tau[:, places]
+            rest = tau[:, d.motor_freedoms]
         lower, upper = self._made["bounds"]
         return np.clip(rest, lower, upper)
 
@@ -347,8 +371,7 @@ class MotionProblem(ExplainsArguments):
         x[0] = start
         u = self._holding(start) + np.zeros((self.nodes, 1, 1))
         if d.command.mode == "torque":
-            places = [k for joint in d.command.motors(robot.model) for k in range(*joint.v_slice.indices(d.nv))]
-            u = _repeated(robot.inverse_dynamics(q, v, a)[:-1, None, places], u.shape)
+            u = _repeated(robot.inverse_dynamics(q, v, a)[:-1, None, d.motor_freedoms], u.shape)
         elif d.command.mode == "position":
             u = _repeated(d.command.resting(robot.model)(q)[1:, None], u.shape)
         lower, upper = self._made["bounds"]
@@ -362,10 +385,6 @@ class MotionProblem(ExplainsArguments):
 def _repeated(x: Array, shape: tuple[int, ...]) -> Array:
     """Return a broadcast array with memory of its own, row after row."""
     return np.array(np.broadcast_to(x, shape), order="C")
-
-
-def _at_nodes(term: Term, model: Any, times: Array) -> Array:
-    return np.asarray(term.numbers(model, times), dtype=float)
 
 
 def optimize(

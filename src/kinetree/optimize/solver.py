@@ -165,6 +165,7 @@ class MotionSearch:
         self._linear = np.zeros(count, dtype=bool)
         if not self.n_limits:
             self.lanes.reduction[:] = budget.tolerance
+        self._has_gains = False
         self._choose_penalty(penalty)
 
     # ------------------------------------------------------------------ set-up
@@ -185,6 +186,58 @@ class MotionSearch:
     def _evaluate(self) -> None:
         cost, value = self.passes.costs.values()
         self.lanes.cost, self.lanes.value = cost, value
+
+    # ------------------------------------------------------------------ predictive control
+
+    def go_on(self, start: Array, passed: int, times: Array, wanted: Array | None, iterations: int) -> None:
+        """Move plans on by some nodes, begin them elsewhere, and improve them.
+
+        Parameters
+        ----------
+        start : ndarray (L, nx)
+        passed : int
+            Nodes that have passed.
+        times : ndarray (N + 1,)
+        wanted : ndarray (N + 1, L, n), optional
+            What terms want from now on, if it has changed.
+        iterations : int
+        """
+        passes, lanes = self.passes, self.lanes
+        given, k = passes.given, min(max(passed, 0), len(passes.u) - 1)
+        if not self._has_gains:
+            passes.linearize()
+            self._solve()
+            self._has_gains = True
+        if k:
+            for x in (passes.x, passes.u, passes.found, given.y):
+                x[:-k] = x[k:].copy()
+                x[-k:] = x[-1 - k]
+        given.t[:] = times[:, None, None]
+        if wanted is not None:
+            given.p[:] = wanted
+        passes.gaps[:] = 0.0
+        forward = passes.all_at_once()
+        copies = forward.x.shape[1] // start.shape[0]
+        forward(np.repeat(start, copies, axis=0), np.zeros(forward.x.shape[1]))
+        first = slice(None, start.shape[0])
+        x, u = forward.x[:, first], forward.u[:, first]
+        fine = np.isfinite(x).all(axis=(0, 2))
+        passes.x[:, fine], passes.u[:, fine] = x[:, fine], u[:, fine]
+        passes.x[0] = start
+        lanes.active[:], lanes.damping[:], lanes.weight[:] = True, 0.0, 0.0
+        lanes.reduction[:] = self.budget.tolerance
+        self._evaluate()
+        for _ in range(iterations):
+            lanes.iterations += 1
+            self._improve()
+        if self.n_limits:
+            _, _, y, y_end = passes.costs.limits()
+            given.y[:], given.y_end[:] = y, y_end
+
+    def now(self) -> FoundPlans:
+        """Return plans as they are."""
+        self._finish(np.ones(len(self.lanes.plan), dtype=bool), [ITERATIONS] * len(self.lanes.plan))
+        return self.result
 
     # ------------------------------------------------------------------ iterations
 
@@ -216,6 +269,10 @@ class MotionSearch:
 
     def _iterate(self) -> None:
         """Improve all plans once, and finish those that are done."""
+        self._outer(*self._improve())
+
+    def _improve(self) -> tuple[Array, Array, Array]:
+        """Improve all plans once; return which have settled, which are stuck, and which are lost."""
         passes, lanes = self.passes, self.lanes
         passes.linearize()
         slope, curvature = self._solve()
@@ -236,7 +293,7 @@ class MotionSearch:
             np.where(lanes.damping > lanes.base * 1e-7, lanes.damping * 0.2, 0.0),
         )  # fmt: skip
         stuck = failed & (lanes.damping > MOST_DAMPING * lanes.base)
-        self._outer(settled & lanes.active, stuck, lost & lanes.active)
+        return settled & lanes.active, stuck, lost & lanes.active
 
     def _solve(self) -> tuple[Array, Array]:
         """Run the backward pass, with more damping for plans whose curvature is not positive."""
