@@ -3,7 +3,8 @@ import pytest
 
 import kinetree as kt
 from helpers.measured_motions import two_links
-from kinetree.identification import random_motion
+from kinetree.engine.blas_threads import one_blas_thread
+from kinetree.identification import excitation, random_motion
 from kinetree.identification.excitation import OF_BODIES, Structure, _basis, _ExcitationSearch, _limits
 
 LIMITS = {"velocity": 2.0, "acceleration": 8.0, "lower": -1.5, "upper": 1.5}
@@ -80,3 +81,18 @@ def test_what_cannot_be_is_refused():
         kt.exciting_motion(robot, lower=1.0, upper=-1.0)
     with pytest.raises(kt.UnsupportedError, match="one coordinate"):
         kt.exciting_motion(kt.gallery.load("four-bar"))
+
+
+def test_searches_and_estimates_use_one_thread_of_blas(monkeypatch):
+    """Threads that wait for one another made both ten times slower on a busy machine."""
+    holders, search = [], excitation.minimize
+
+    def watched(*given, **named):
+        holders.append(one_blas_thread._holders)
+        return search(*given, **named)
+
+    monkeypatch.setattr(excitation, "minimize", watched)
+    kt.exciting_motion(two_links(), 4.0, starts=1, steps=1, samples=10, **LIMITS)
+    assert holders
+    assert min(holders) > 0
+    assert kt.identify.__wrapped__

@@ -24,6 +24,7 @@ from ..algorithms.passes import Scalars
 from ..algorithms.regressor import torque_regressor
 from ..errors import IdentificationError, OptionError, ShapeError, UnsupportedError, refuse_unknown
 from ..evaluation.law_kernels import SlopeProgram, can_compile
+from ..evaluation.small_matrices import one_blas_thread
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
 from ..io.tables.formats import format_of
@@ -111,6 +112,7 @@ class Excitation:
                     np.savez(stream, time=self.t, q=self.q, v=self.v, a=self.a)
 
 
+@one_blas_thread()
 def exciting_motion(
     robot: Robot,
     duration: float = 10.0,

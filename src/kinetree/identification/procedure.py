@@ -19,6 +19,7 @@ from ..errors import (
     refuse_unknown,
     warn,
 )
+from ..evaluation.small_matrices import one_blas_thread
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
 from ..spatial.arrays import Array
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 @explains_arguments
 @former_arguments(initial="q_guess")
+@one_blas_thread()
 def identify(
     robot: Robot,
     data: Data,
