@@ -257,7 +257,7 @@ def nested(model: Model, given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def with_table(model: Model, name: str) -> str | None:
-    """Return the whole name of a property that is given without its table, such as ``bodies.``, or None."""
+    """Return the name with its table of a property that is given without one; None if there is no such property."""
     owner, _, key = name.rpartition(".")
     owners: tuple[Sequence[Any], ...] = (model.bodies, model.joints, model.frames, model.loops, model.tendons)
     properties = (OF_BODIES, OF_JOINTS, OF_FRAMES, OF_LOOPS, OF_TENDONS)
