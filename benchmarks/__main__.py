@@ -22,6 +22,7 @@ from . import (
     others,
     parts,
     regressors,
+    shapes,
     simulation,
     sweeps,
     worlds,
@@ -46,6 +47,7 @@ def main() -> None:
             "sweeps",
             "inverse_kinematics",
             "regressors",
+            "shapes",
             "long_tables",
             "others",
             [],
@@ -66,6 +68,7 @@ def main() -> None:
         "sweeps": sweeps.sweeps,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
+        "shapes": shapes.shapes_of,
         "long_tables": long_tables.long_tables,
         "others": others.others,
     }

@@ -15,7 +15,7 @@ from kinetree.cli.pinocchio_comparison import beside
 from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
-from kinetree.studies.simulation_setup import configuration
+from kinetree.studies.simulation_setup import compliant_ground, configuration
 
 PENDULUM = """\
 kinetree: 1
@@ -157,6 +157,17 @@ def test_ground_and_stops(pendulum):
     rests = simulated(pendulum, "--q0", 1.9, "--ground", "tip", "--time", 3, "--rtol", 1e-6)
     sunk = (0.5 * 2 * 9.81 / 1e5) ** (2 / 3)  # half of the weight on the tip, k d^1.5
     assert -np.cos(rests["final"]["q"]["hinge"]) == pytest.approx(-sunk, rel=0.05)
+
+
+def test_shapes_of_a_file_touch_its_ground(tmp_path):
+    b = kt.Builder("crate").shape("base", kt.shapes.HalfSpace())
+    b.body("crate", "base", kt.Free(), mass=2.0, inertia=(0.02, 0.02, 0.02))
+    b.shape("crate", kt.shapes.Box((0.2, 0.2, 0.2)), friction=0.5).build().save(tmp_path / "crate.yaml")
+    start = ("--q0", "0,0,0,1,0,0,0.15", "--time", 1, "--integrator", "implicit_euler", "--step", 1e-3)
+    rests = simulated(tmp_path / "crate.yaml", "--ground", "shapes", "--stiffness", 2e5, *start)
+    assert list(rests["final"]["q"].values())[-1] == pytest.approx(0.1 - 2 * 9.81 / 2e5, abs=1e-6)
+    with pytest.raises(kt.OptionError, match="contact of shapes has no 'height', but friction, stiffness and dissip"):
+        compliant_ground(kt.load(tmp_path / "crate.yaml"), ["shapes"], height=0.1)
 
 
 HOPPER = """\

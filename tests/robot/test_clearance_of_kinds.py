@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.supports import farthest
 from kinetree.robot.clearance import PairProgram
@@ -105,3 +106,13 @@ def test_degenerate_poses(other):
     found = program(np.array((0.3, 0.4)), poses(still, 0 * places), np.array(size), poses(still, places))
     assert np.allclose(found[:, 0], (0.3, 0.4, 0.0, 0.0, -0.1, -0.45, -0.5), atol=1e-9)
     check(("cylinder", other), ((0.3, 0.4), size), (still, still), (0 * places, places), found)
+
+
+def test_a_hull_above_a_plane():
+    """The lowest vertex counts; a plane has no numbers of its own."""
+    b = kt.Builder("hull").shape("base", kt.shapes.HalfSpace(), name="floor")
+    b.body("hull", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1))
+    b.shape("hull", kt.shapes.ConvexHull([(0, 0, -0.2), (0.1, 0, 0), (0, 0.1, 0), (-0.1, -0.1, 0.1)]))
+    robot = b.build()
+    q = np.array([[0, 0, 0, 1, 0, 0, 0.5], [1, 0, 0, 0, 0, 0, 0.5]])
+    assert robot.clearance(q).distances[:, 0] == pytest.approx([0.3, 0.4])

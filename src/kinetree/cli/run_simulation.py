@@ -157,7 +157,8 @@ def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
     if given.ground is not None:
         frames = [name.strip() for name in given.ground.split(",")]
         typed = {"friction": given.friction_coefficient, "stiffness": given.stiffness}
-        numbers: dict[str, Any] = {"friction": 0.7} | {name: x for name, x in typed.items() if x is not None}
+        usual = {} if frames == ["shapes"] else {"friction": 0.7}  # shapes have their own
+        numbers: dict[str, Any] = usual | {name: x for name, x in typed.items() if x is not None}
         elements.append(simulation_setup.compliant_ground(robot, frames, given.ground_kind, **numbers))
     return elements
 

@@ -91,7 +91,7 @@ ROWS: Rows = {
         ),
     ],
     "Forces": [
-        OptionRow("ground", str, "Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'."),
+        OptionRow("ground", str, "Frames that touch the ground z = 0: 'left_foot,right_foot', 'all'; or 'shapes'."),
         OptionRow("ground_kind", str, "hunt-crossley, firm or dusty.", "hunt-crossley", needs="ground"),
         OptionRow(
             "stiffness", float, "Stiffness of the ground, in N/m^1.5; of firm or dusty ground in N/m.", "1e5; 2000",

@@ -6,6 +6,7 @@ code.  Longer ones have a program for each two kinds, which takes poses and size
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -275,7 +276,8 @@ class PairProgram:
     def __call__(self, a: Array, pose_a: Array, b: Array, pose_b: Array, threads: int = 1) -> Array:
         """Return distance, points and normal, (..., 10)."""
         batch = pose_a.shape[:-1]
-        parts = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (a, pose_a, b, pose_b)]
+        count = math.prod(batch)
+        parts = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, x.shape[-1]) for x in (a, pose_a, b, pose_b)]
         pair = np.concatenate(parts, axis=-1)
         if pairs.is_closed_form(self.first, self.second):
             return self._closed({"pair": pair}, threads).reshape(*batch, NUMBERS)

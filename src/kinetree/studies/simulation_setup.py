@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import control
+from .. import control, forces
 from ..contact.ground import SOURCE_SETS, Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, whole_body
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
@@ -38,6 +38,9 @@ from ..spatial.arrays import Array
 from ..spatial.numbers import real_numbers
 from .controller_names import CONTROLLERS
 from .named_systems import start
+
+if TYPE_CHECKING:
+    from ..contact.shape_contact import ShapeContact
 
 Given = Sequence[float] | Mapping[str, Any] | str | None
 """Numbers for all entries, numbers by joint, the name of a start, or None."""
@@ -385,6 +388,9 @@ GROUNDS: dict[str, tuple[str, ...]] = {
 }
 """Kinds of compliant ground, and the numbers of each besides those of the surface and its friction."""
 
+SHAPE_NUMBERS = ("stiffness", "dissipation")
+"""Numbers of contact of shapes besides its friction."""
+
 STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
 """Default stiffness in N/m^1.5, or N/m at each spot (Shah section 10.3.1)."""
 
@@ -393,10 +399,11 @@ def compliant_ground(
     robot: Robot, spots: Sequence[Any], kind: str | None = None, *, source: str | None = None,
     friction: float | None = None, sliding_damping: float | None = None, isotropic: bool | None = None,
     height: float = 0.0, slope: float = 0.0, **numbers: float,
-) -> Ground:  # fmt: skip
+) -> Ground | ShapeContact:  # fmt: skip
     """Make level or sloping ground for some frames of a robot.
 
-    spots: Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
+    spots: Names of frames, or spots; ``["all"]`` means every joint, body origin and frame, ``["shapes"]`` contact of
+        the robot's shapes with the ground that is among them and with one another.
     kind: One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
     source: One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used
         (firm by default), except for numbers that are given.
@@ -410,6 +417,10 @@ def compliant_ground(
         by default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully during separation, or the
         thickness of the ``dust``.
     """
+    if list(spots) == ["shapes"]:
+        others = {"source": source, "sliding_damping": sliding_damping, "isotropic": isotropic}
+        others |= {"height": height or None, "slope": slope or None}
+        return _contact_of_shapes(robot, kind, friction, others, numbers)
     usual: Mapping[str, float] = {}
     if source is not None:
         refuse_unknown("set of ground data", source, SOURCE_SETS)
@@ -439,6 +450,19 @@ def compliant_ground(
     if kind == "hunt-crossley":
         return Ground(chosen, HuntCrossley(**{"dissipation": 0.5} | numbers), rubbing, surface)
     return Ground(chosen, _damped(kind, robot.mass, numbers), rubbing, surface)
+
+
+def _contact_of_shapes(
+    robot: Robot, kind: str | None, friction: float | None, others: Mapping[str, Any], numbers: Mapping[str, float]
+) -> ShapeContact:
+    given = [name for name, x in others.items() if x is not None] + [x for x in numbers if x not in SHAPE_NUMBERS]
+    if given or kind not in (None, "hunt-crossley"):
+        wrong = repr(given[0]) if given else f"kind {kind!r}"
+        raise OptionError(f"contact of shapes has no {wrong}, but friction, {' and '.join(SHAPE_NUMBERS)}")
+    law = HuntCrossley(
+        numbers.get("stiffness", STIFFNESS["hunt-crossley"]), numbers.get("dissipation", 10.0), exponent=1
+    )
+    return forces.ShapeContact.of(robot, normal=law, friction=friction)
 
 
 def _damped(kind: str, mass: float, numbers: dict[str, float]) -> Firm | Dusty:
