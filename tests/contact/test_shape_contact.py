@@ -286,3 +286,16 @@ def test_a_gripper_lifts_a_box_and_holds_it():
     record = kt.simulate(robot, q, time=12.0, ground=contact, forces=law, samples=121, **FIXED)
     assert record.q[30, 9] == pytest.approx(0.28, abs=2e-3)
     assert np.ptp(record.q[30:, 3:], axis=0).max() < 1e-6
+
+
+@pytest.mark.parametrize("shape", [S.Box((0.1, 0.1, 0.3)), S.Capsule(0.05, 0.3)], ids=["box", "capsule"])
+@pytest.mark.parametrize("place", [0.0, 0.4, 0.45])
+def test_what_lies_on_a_table_rests_there_and_over_its_edge_and_gains_no_energy(shape, place):
+    """Over the edge it rests on a part of its face, which changes as it rocks."""
+    b = kt.Builder("rod").shape("base", S.Box((1, 1, 0.2)), (0, 0, -0.1), name="table")
+    b.body("rod", "base", kt.Free(), mass=1.0, inertia=(0.01, 0.01, 0.002)).shape("rod", shape, friction=0.5)
+    robot = kt.Robot(b.build().model, backend="compiled")
+    record = run(robot, [*ON_ITS_SIDE, 0, place, 0.06], time=5.0, samples=51)
+    assert record.q[-1, 4:6] == pytest.approx([0, place], abs=5e-4)
+    assert np.ptp(record.q[25:], axis=0).max() < (1e-9 if place < 0.45 else 1e-4)
+    assert record.energy.ground_gain.max() < 1e-9

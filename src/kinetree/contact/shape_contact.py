@@ -340,7 +340,7 @@ class ShapeContact(ActingElement):
     def _meeting(
         self, pair: Sequence[ContactShape], sides: Bodies, a: PlacedSolid, b: PlacedSolid, z: Scalars
     ) -> Meeting:  # fmt: skip
-        normal, points, shares = touching_area(a, b)
+        normal, points, shares, end, growth = touching_area(a, b)
         pressed = []
         h = None if self.step is None else self.step[0]
         for (depth, place, carriers), share in zip(points, shares, strict=True):
@@ -353,9 +353,17 @@ class ShapeContact(ActingElement):
                 straight = (c + h * k) * share * (line.rate - line.rate_ahead(h, carriers))
             pressed.append(Pressed(line, place, depth, rate, share, force, straight))
         pressure, straight = _total(x.force for x in pressed), _total(x.straight for x in pressed)
+        less: Scalar = 0.0
+        if end is not None:
+            stored = _total(self.normal.energy(x.depth) * x.share for x in pressed)
+            at_rest = _total(self.normal.force(x.depth, 0.0) * x.share for x in pressed)
+            less = stored * growth / (at_rest + LIGHTEST)
         weight = _total(x.force + LIGHTEST for x in pressed)
         parts = [(x.force + LIGHTEST) / weight for x in pressed]
         center = _middle(parts, [x.place for x in points])
+        if end is not None:  # the energy that an area gains by growing is not given back as a force
+            center = (center - end * less) * (1.0 / (1.0 - less))
+            pressure = pressure * (1.0 - less)
         one, other = (_middle(parts, [x.carriers[k] for x in points]) for k in (0, 1))
         carriers = one, other
         friction = min(shape.friction for shape in pair) if self.friction is None else self.friction

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from kinetree.algorithms.clearance.face_on_face import patch_points
+from kinetree.algorithms.clearance.face_on_face import patch_of
 from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.touching_points import touching_area
 from kinetree.spatial import Matrix3, MatrixRotation, Transform, Vec3
@@ -93,7 +93,7 @@ def test_four_points_have_center_moments_and_depth_of_the_common_part():
         where[2] = reach - 10.0 ** rng.uniform(-5, -2)
         shift = Rotation.from_rotvec(turn).apply(where) + np.array(list(a.pose.translation))
         b = placed(b.numbers, shift, tilt.as_rotvec())
-        normal, points = patch_points(a, b)
+        normal, points, _, _ = patch_of(a, b)
         normal = np.array([float(x) for x in normal])
         found = expected(a, b, normal)
         depths = np.array([float(d) for d, _ in points])
@@ -124,3 +124,19 @@ def test_faces_that_lie_on_one_another_edge_on_edge():
             spread = Rotation.from_rotvec(turn).inv().apply(own)
             assert np.cov(spread.T, bias=True) == pytest.approx(np.diag([0.04 / 3, 0.0225 / 3, 0]), abs=1e-9)
             assert [p.depth for p in area.points] == pytest.approx([1e-4] * 4, abs=1e-12)
+
+
+def test_the_growth_of_a_patch_is_what_differences_of_its_area_say():
+    """A box that leans on another presses with a strip, which grows as it comes deeper."""
+    a = placed((0.3, 0.2, 0.1), (0.1, 0.2, 0.3))
+    lean, size = (0.02, 0.015, 0.3), (0.1, 0.15, 0.1)
+    matrix = Rotation.from_rotvec(lean).as_matrix()
+    height = 0.4 + np.abs(matrix[2]) @ size
+    areas = []
+    for depth in (1e-3 - 1e-7, 1e-3, 1e-3 + 1e-7):
+        b = placed(size, (0.12, 0.18, height - depth), lean)
+        patch = patch_of(a, b)
+        points = np.array([[*place] for _, place in patch.points])
+        areas.append(np.sqrt(np.linalg.det(np.cov(points[:, :2].T, bias=True))))  # of triangles of one form
+        growth = patch.growth
+    assert growth == pytest.approx((areas[2] - areas[0]) / 2e-7 / areas[1], rel=1e-4)

@@ -22,6 +22,9 @@ Plane2 = tuple[Scalar, Scalar]
 BAND = 1e-12
 """Half the width (m) of a band in which one of two edges counts that lie on one another, and the other does not."""
 
+BESIDE = 1e-6
+"""How far (m) beside a face a line still counts as above it, so that one that lies along an edge does."""
+
 ALONGSIDE = 1e-13
 """An edge that comes nearer to another by less than this (m) over its length is parallel to it."""
 
@@ -93,29 +96,66 @@ class BorderPiece(NamedTuple):
     counts: Scalar
 
 
-def patch_points(a: PlacedSolid, b: PlacedSolid) -> tuple[Vec3, list[tuple[Scalar, Vec3]]]:
-    """Return the normal from one box to the other, and depth and place of four points, in the world."""
+class Patch(NamedTuple):
+    """Where two boxes touch, in the world."""
+
+    normal: Vec3
+    """From the first to the second."""
+    points: list[tuple[Scalar, Vec3]]
+    """Depth and place of four points."""
+    end: Vec3
+    """The middle of the line where the depth is zero."""
+    growth: Scalar
+    """How fast the patch grows there with the depth, in relation to its area, in 1/m."""
+
+
+def patch_of(a: PlacedSolid, b: PlacedSolid) -> Patch:
+    """Return where two boxes touch."""
     first, second = (brick_of(x, a.pose, a.pose.translation) for x in (a, b))
     _, normal = least_overlap(first, second)
-    one = across(normal)
-    other = normal.cross(one)
-    axes = one, other, normal
-    lower, upper = _face(first, normal, axes), _face(second, -normal, axes)
+    axes = one, other, _ = plane_axes(normal)
+    lower, upper = face_toward(first, normal, axes), face_toward(second, -normal, axes)
     depth = Depth(
         lower.height.at_origin - upper.height.at_origin,
         (lower.height.slope[0] - upper.height.slope[0], lower.height.slope[1] - upper.height.slope[1]),
     )
-    touches, points = _middle_points(_border(lower, upper, depth))
-    found = []
-    for x in points:
-        here = depth.at(x)
-        height = lower.height.at(x) - 0.5 * here
-        place = one * x[0] + other * x[1] + normal * height
-        found.append((where(touches, here, -1.0), a.pose.point(place)))
-    return a.pose.rotate(normal), found
+    border = _border(lower, upper, depth)
+    touches, area, points = _middle_points(border)
+
+    def place(x: Plane2) -> Vec3:
+        height = lower.height.at(x) - 0.5 * depth.at(x)
+        return a.pose.point(one * x[0] + other * x[1] + normal * height)
+
+    found = [(where(touches, depth.at(x), -1.0), place(x)) for x in points]
+    (x, y), (u, v) = border[-1].begin, border[-1].end
+    long, (gx, gy) = sqrt((u - x) * (u - x) + (v - y) * (v - y)), depth.slope
+    counts = border[-1].counts & touches
+    growth = where(counts, long / where(counts, sqrt(gx * gx + gy * gy) * area, 1.0), 0.0)
+    return Patch(a.pose.rotate(normal), found, place((0.5 * (x + u), 0.5 * (y + v))), growth)
 
 
-def _face(brick: Brick, toward: Vec3, axes: tuple[Vec3, Vec3, Vec3]) -> Face:
+def plane_axes(normal: Vec3) -> tuple[Vec3, Vec3, Vec3]:
+    """Return two axes across a normal, and the normal itself."""
+    one = across(normal)
+    return one, normal.cross(one), normal
+
+
+def leaning_on_face(brick: Brick, toward: Vec3, flat: float, steep: float) -> Vec3:
+    """Return the normal of the face that looks most in a direction, if both are nearly the same, else the direction.
+
+    flat, steep: Squares of slopes between which one becomes the other.
+    """
+    axes = one, other, _ = plane_axes(toward)
+    x, y = face_toward(brick, toward, axes).height.slope
+    square = x * x + y * y
+    share = minimum(maximum((steep - square) / (steep - flat), 0.0), 1.0)
+    share = share * share * (3.0 - 2.0 * share)
+    outward = (toward - one * x - other * y) * (1.0 / sqrt(1.0 + square))
+    leaning = toward + (outward - toward) * share
+    return leaning * (1.0 / sqrt(leaning.dot(leaning)))
+
+
+def face_toward(brick: Brick, toward: Vec3, axes: tuple[Vec3, Vec3, Vec3]) -> Face:
     """Return the face of a box that looks most in a direction."""
     candidates = []
     for k in range(3):
@@ -129,6 +169,20 @@ def _face(brick: Brick, toward: Vec3, axes: tuple[Vec3, Vec3, Vec3]) -> Face:
     steep = 1.0 / outward.dot(up)
     slope = (-outward.dot(one) * steep, -outward.dot(other) * steep)
     return Face(seen[0], (seen[1], seen[2]), Depth(center.dot(up) - _dot(slope, seen[0]), slope))
+
+
+def within_face(face: Face, begin: Plane2, way: Plane2) -> tuple[Scalar, Scalar]:
+    """Return which part of a way is above a face, or just beside it."""
+    since: Scalar = 0.0
+    until: Scalar = 1.0
+    for slab in face.slabs():
+        since, until = _within(slab, BESIDE, begin, way, since, until)
+    return since, until
+
+
+def deep_part(first: Scalar, last: Scalar, since: Scalar, until: Scalar) -> tuple[Scalar, Scalar]:
+    """Return on which of this part a depth is positive that is linear from the first to the last number."""
+    return _above(first, last - first, since, until)
 
 
 def _border(lower: Face, upper: Face, depth: Depth) -> list[BorderPiece]:
@@ -188,8 +242,8 @@ def _piece(begin: Plane2, way: Plane2, since: Scalar, until: Scalar) -> BorderPi
     return BorderPiece(ends[0], ends[1], (until - since) * (abs(way[0]) + abs(way[1])), counts)
 
 
-def _middle_points(border: Sequence[BorderPiece]) -> tuple[Scalar, list[Plane2]]:
-    """Return whether there is a polygon, and four points with its center and second moments."""
+def _middle_points(border: Sequence[BorderPiece]) -> tuple[Scalar, Scalar, list[Plane2]]:
+    """Return whether there is a polygon, its area, and four points with its center and second moments."""
     whole: Scalar = 0.0
     near: list[Scalar] = [0.0, 0.0]
     for piece in border:
@@ -214,7 +268,7 @@ def _middle_points(border: Sequence[BorderPiece]) -> tuple[Scalar, list[Plane2]]
     lean = where(wide > 0.0, 2.0 * (xy - x * y) / where(wide > 0.0, wide, 1.0), 0.0)
     deep = sqrt(maximum(2.0 * (yy - y * y) - lean * lean, 0.0))
     x, y = near[0] + x, near[1] + y
-    return touches, [(x - wide, y - lean), (x + wide, y + lean), (x, y - deep), (x, y + deep)]
+    return touches, 0.5 * area, [(x - wide, y - lean), (x + wide, y + lean), (x, y - deep), (x, y + deep)]
 
 
 def _dot(a: Plane2, b: Plane2) -> Scalar:

@@ -8,16 +8,21 @@ tips from a face to an edge to a corner.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ...errors import UnsupportedError
 from ...spatial import BASIS, Scalar, Vec3, sqrt, where
 from . import balls_capsules_boxes
-from .face_on_face import patch_points
+from .balls_capsules_boxes import brick_of
+from .face_on_face import deep_part, face_toward, leaning_on_face, patch_of, plane_axes, within_face
 from .pairs import GROUND, separation
-from .placed_solids import PlacedSolid
+from .placed_solids import PlacedSolid, chosen
 from .supports import farthest
+
+FLAT, STEEP = 0.01, 0.09
+"""Squares of slopes of a capsule's nearest way to a face: of one that lies on the face, and of one beside an edge."""
 
 UPRIGHT = 1e-24
 """Square of the sine of an angle below which an axis counts as upright, so that no point of a rim is the lowest."""
@@ -44,19 +49,29 @@ class TouchingArea(NamedTuple):
     shares: list[float]
     """How much of the stiffness of a whole face each point has."""
 
+    end: Vec3 | None = None
+    """Where the area ends because the depth is zero there, if it may end so."""
+
+    growth: Scalar = 0.0
+    """How fast the area grows there with the depth, in relation to itself, in 1/m."""
+
 
 def touching_area(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
     """Return the points at which two solids touch, or are nearest to doing so."""
     if a.kind == GROUND:
         return _on_plane(a, b)
     if b.kind == GROUND:
-        normal, points, shares = _on_plane(b, a)
-        return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], shares)
+        normal, points, *others = _on_plane(b, a)
+        return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], *others)
     if a.kind == b.kind == "box":
-        normal, patch = patch_points(a, b)
-        return TouchingArea(
-            normal, [TouchingPoint(d, place, (place, place)) for d, place in patch], [0.25] * len(patch)
-        )
+        patch = patch_of(a, b)
+        points = [TouchingPoint(depth, place, (place, place)) for depth, place in patch.points]
+        return TouchingArea(patch.normal, points, [0.25] * len(points), patch.end, patch.growth)
+    if a.kind == "box" and b.kind == "capsule":
+        return _lying_on_box(a, b)
+    if a.kind == "capsule" and b.kind == "box":
+        normal, points, *others = _lying_on_box(b, a)
+        return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], *others)
     found = separation(a, b)
     place = (found.first + found.second) * 0.5
     carriers = (
@@ -64,6 +79,43 @@ def touching_area(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
         place if b.kind == "box" else found.second + found.normal * b.numbers[0],
     )
     return TouchingArea(found.normal, [TouchingPoint(-found.distance, place, carriers)], [1.0])
+
+
+def _lying_on_box(box: PlacedSolid, capsule: PlacedSolid) -> TouchingArea:
+    """Return two points of the part of a capsule's line that is above a face and deep enough, or the nearest point.
+
+    They have the middle and the second moment of that part.
+    """
+    found, (radius, half) = separation(box, capsule), capsule.numbers
+    along = capsule.pose.rotate(BASIS[2]) * half
+    brick = brick_of(box, box.pose, box.pose.translation)
+    toward = leaning_on_face(brick, box.pose.unrotate(found.normal), FLAT, STEEP)
+    normal = box.pose.rotate(toward)
+    axes = plane_axes(toward)
+    below = face_toward(brick, toward, axes)
+    start, way = (box.pose.unrotate(x) for x in (capsule.pose.translation - along - box.pose.translation, along * 2.0))
+    begin, ahead = ((x.dot(axes[0]), x.dot(axes[1])) for x in (start, way))
+
+    def depth(share: Scalar) -> Scalar:
+        here = begin[0] + ahead[0] * share, begin[1] + ahead[1] * share
+        return below.height.at(here) - (start.dot(toward) + way.dot(toward) * share) + radius
+
+    low, high = within_face(below, begin, ahead)
+    since, until = deep_part(depth(0.0), depth(1.0), low, high)
+    lies = until > since
+    middle, off = 0.5 * (since + until), (until - since) * (0.5 / math.sqrt(3.0))
+    nearest = (found.first + found.second) * 0.5
+    points = []
+    for share in (middle - off, middle + off):
+        here = where(lies, depth(share), -found.distance)
+        center = capsule.pose.translation + along * (2.0 * share - 1.0)
+        place = chosen(lies, center - normal * (radius - 0.5 * here), nearest)
+        points.append(TouchingPoint(here, place, (place, chosen(lies, center, found.second + normal * radius))))
+    last, ends = where(since > low, since, until), lies & ((since > low) | (until < high))
+    slope = abs(depth(1.0) - depth(0.0)) * (until - since)
+    growth = where(ends, 1.0 / where(ends, slope, 1.0), 0.0)
+    end = capsule.pose.translation + along * (2.0 * last - 1.0) - normal * radius
+    return TouchingArea(normal, points, [SHARES["capsule"]] * 2, end, growth)
 
 
 def check_kinds(first: str, second: str) -> None:
