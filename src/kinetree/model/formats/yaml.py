@@ -345,11 +345,11 @@ def write(model: Model) -> str:
     UnsupportedError
         If a joint is made of a user's own functions.
     """
-    first = [f"kinetree: {VERSION}", f"name: {_word(model.name)}"]
+    first = [f"kinetree: {VERSION}", f"name: {quoted_word(model.name)}"]
     drawn = drawing_of(model)
     if drawn is not None:
         title = "# A planar linkage in kinetree's format, as it is drawn; see docs/file-formats.md"
-        return "\n".join([title, *first, "linkage:", *_indented(yaml_linkage.written(drawn, _number))]) + "\n"
+        return "\n".join([title, *first, "linkage:", *_indented(yaml_linkage.written(drawn, exact_number))]) + "\n"
     lines = [
         "# A robot in kinetree's format: SI units, radians; see docs/file-formats.md",
         *first,
@@ -359,12 +359,12 @@ def write(model: Model) -> str:
     table, frames = yaml_dh.table_of(model) or (None, model.frames)
     if table is not None:
         lines += _base(model.bodies[model.roots[0]] if table.floating_base else model.base)
-        lines += ["table:", *_indented(yaml_dh.written(table, _number, _word))]
+        lines += ["table:", *_indented(yaml_dh.written(table, exact_number, quoted_word))]
     else:
         lines += [yaml_dh.NO_TABLE] if model.table is not None else []
         lines += [*_base(model.base), "bodies:" if model.bodies else "bodies: []"]
         for joint, body in zip(model.joints, model.bodies, strict=True):
-            lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])
+            lines += _item([f"name: {quoted_word(body.name)}", *_carried(joint, names), *_mass(body)])
     if frames:
         lines.append("frames:")
     for frame in frames:
@@ -375,17 +375,17 @@ def write(model: Model) -> str:
             lines += _item(_loop(loop, names))
     lines += yaml_drives.written(model, names)
     lines += ["shapes:"] if model.shapes else []
-    for own in yaml_shapes.written(model, _word, _list, _number, _placement):
+    for own in yaml_shapes.written(model, quoted_word, _list, exact_number, _placement):
         lines += _item(own)
     for key, pairs in (("excluded", model.contact_exclusions), ("allowed", model.contact_inclusions)):
         lines += [f"{key}_contacts:"] if pairs else []
-        lines += [f"  - [{_word(one)}, {_word(two)}]" for one, two in pairs]
+        lines += [f"  - [{quoted_word(one)}, {quoted_word(two)}]" for one, two in pairs]
     if model.configurations:
         lines.append("configurations:")
     for found in model.configurations:
         lines += [f"  {_key(found.name, 2)}" if found.positions else f"  {_key(found.name, 2)} {{}}"]
         lines += [f"    {_key(joint, 4)} {_list(position)}" for joint, position in found.positions]
-    lines += [f"motion: {{kind: gallery, of: {_word(model.motion_of)}}}"] if model.motion_of else []
+    lines += [f"motion: {{kind: gallery, of: {quoted_word(model.motion_of)}}}"] if model.motion_of else []
     lines += ["loads:"] if model.loads else []
     lines += [f"  {_key(load.body, 2)} {_list([float(x) for x in load.six])}" for load in model.loads]
     return "\n".join(lines) + "\n"
@@ -394,30 +394,35 @@ def write(model: Model) -> str:
 def _base(base: Body) -> list[str]:
     mass = _mass(base)
     if not mass:
-        return [f"base: {_word(base.name)}"]
-    return ["base:", *_indented([f"name: {_word(base.name)}", *mass])]
+        return [f"base: {quoted_word(base.name)}"]
+    return ["base:", *_indented([f"name: {quoted_word(base.name)}", *mass])]
 
 
 def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
-    return [f"parent: {_word(names[joint.parent])}", "joint:", *_indented(_joint(joint)), *_placement(joint.placement)]
+    return [
+        f"parent: {quoted_word(names[joint.parent])}",
+        "joint:",
+        *_indented(_joint(joint)),
+        *_placement(joint.placement),
+    ]
 
 
 def _joint(joint: Joint) -> list[str]:
-    lines = [f"name: {_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, FIELDS)]
+    lines = [f"name: {quoted_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, FIELDS)]
     if joint.actuated != joint.kind.usually_driven:
         lines.append(f"actuated: {str(joint.actuated).lower()}")
     if joint.mimic:
-        m = joint.mimic
-        lines.append(f"mimic: {{leader: {_word(m.leader)}, ratio: {_number(m.ratio)}, offset: {_number(m.offset)}}}")
+        leader, ratio, offset = quoted_word(joint.mimic.leader), joint.mimic.ratio, joint.mimic.offset
+        lines.append(f"mimic: {{leader: {leader}, ratio: {exact_number(ratio)}, offset: {exact_number(offset)}}}")
     return lines
 
 
 def _loop(loop: Loop, names: dict[int, str]) -> list[str]:
     return [
-        f"name: {_word(loop.name)}",
+        f"name: {quoted_word(loop.name)}",
         *_kind(loop.kind, loop.name),
-        f"predecessor: {_word(names[loop.predecessor])}",
-        f"successor: {_word(names[loop.successor])}",
+        f"predecessor: {quoted_word(names[loop.predecessor])}",
+        f"successor: {quoted_word(names[loop.successor])}",
         *_placement(loop.placement),
         *_placement(loop.seat, "seat"),
         *_per_freedoms(loop, LIMITS),
@@ -427,7 +432,7 @@ def _loop(loop: Loop, names: dict[int, str]) -> list[str]:
 def _per_freedoms(joint: Joint | Loop, keys: Iterable[str]) -> list[str]:
     found = {key: getattr(joint, key) for key in keys}
     return [
-        f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
+        f"{key}: {exact_number(values[0]) if len(set(values)) == 1 else _list(values)}"
         for key, values in found.items()
         if not FIELDS[key].is_usual(joint.kind, values)
     ]
@@ -442,15 +447,15 @@ def _kind(kind: JointKind, joint: str) -> list[str]:
             f"joint {joint!r} is a {own.name} joint made of your own functions or classes, which no file can "
             "contain: keep the code that builds it"
         )
-    lines = [f"kind: {_word(own.name)}", *(f"{key}: {_parameter(value)}" for key, value in parameters.items())]
+    lines = [f"kind: {quoted_word(own.name)}", *(f"{key}: {_parameter(value)}" for key, value in parameters.items())]
     return [*lines, "reversed: true"] if backwards else lines
 
 
 def _parameter(value: Any) -> str:
     if isinstance(value, float):
-        return _number(value)
+        return exact_number(value)
     if isinstance(value, str):
-        return _word(value)
+        return quoted_word(value)
     axis = tuple(value)
     for letter, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
         if axis == unit:
@@ -483,7 +488,7 @@ def _mass(body: Body) -> list[str]:
     properties.require_writable(body.name)
     lines = []
     if properties.mass:
-        lines.append(f"mass: {_number(properties.mass)}")
+        lines.append(f"mass: {exact_number(properties.mass)}")
     if any(properties.com):
         lines.append(f"com: {_list(properties.com)}")
     if any(properties.inertia):
@@ -493,7 +498,7 @@ def _mass(body: Body) -> list[str]:
 
 
 def _frame(frame: Frame, names: dict[int, str]) -> list[str]:
-    return [f"name: {_word(frame.name)}", f"body: {_word(names[frame.body])}", *_placement(frame.pose)]
+    return [f"name: {quoted_word(frame.name)}", f"body: {quoted_word(names[frame.body])}", *_placement(frame.pose)]
 
 
 def _item(lines: Sequence[str]) -> list[str]:
@@ -506,10 +511,10 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def _list(values: Iterable[float]) -> str:
-    return f"[{', '.join(_number(x) for x in values)}]"
+    return f"[{', '.join(exact_number(x) for x in values)}]"
 
 
-def _number(x: float) -> str:
+def exact_number(x: float) -> str:
     """Return the shortest text that both YAML 1.1 and 1.2 read as exactly this number."""
     if math.isinf(x):
         return "-.inf" if x < 0 else ".inf"
@@ -523,7 +528,7 @@ _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*")
 _WORDS_OF_YAML = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
-def _word(text: str) -> str:
+def quoted_word(text: str) -> str:
     """Return text, quoted if some version of YAML would take it for something else."""
     if _SIMPLE.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
         return text
@@ -532,7 +537,7 @@ def _word(text: str) -> str:
 
 def _key(text: str, indent: int) -> str:
     """Return a name as a key with its colon; YAML needs a question mark before long keys."""
-    word = _word(text)
+    word = quoted_word(text)
     return f"{word}:" if len(word) < yaml_drives.LONGEST_KEY else f"? {word}\n{' ' * indent}:"
 
 
