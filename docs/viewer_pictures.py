@@ -38,6 +38,23 @@ def computing_page() -> None:
         camera.close()
 
 
+def studio() -> None:
+    """Draw the studio, with a longer rocker beside the four-bar of the gallery."""
+    longer = "{do: 'set', at: ['bodies', 'coupler', 'placement', 'position'], to: ['130 mm', 0, 0]}"
+    with tempfile.TemporaryDirectory() as folder, kt.studio("four-bar", folder=folder, port=0) as made:
+        camera = Camera(made.url)
+        ready = "(async () => { while (!kinetree.desk || !kinetree.app || !kinetree.app.drawn) await new Promise(setTimeout); })()"
+        for script in (
+            ready,
+            f"kinetree.desk.keepBeside().then(() => kinetree.desk.change({longer})).then(() => 0)",
+            ready,
+        ):
+            camera.browser.evaluate(script)
+        camera.browser.evaluate("(a => { a.seek(0.3); a.desk.say(''); a.refresh(); })(kinetree.app)")
+        keep(camera.page((1360, 850)), "studio.webp")
+        camera.close()
+
+
 def main() -> None:
     """Draw them all."""
     result = kt.gallery.study("quadruped").run(["computed-torque"], quick=True)
@@ -49,11 +66,19 @@ def main() -> None:
         viewer.seek(0.6)
         keep(viewer.screenshot(size=(640, 420)), "viewer-marks.webp")
     computing_page()
+    studio()
     robot = kt.gallery.load("kuka-kr5")
     t = np.linspace(0.0, 2.0, 121)
     q = 0.9 * np.sin(np.outer(t, [1.0, 1.4, 1.1, 2.0, 1.7, 1.3])) + [0.0, 0.6, 0.3, 0.0, 0.0, 0.0]
     push = {robot.body_names[-1]: kt.Wrench(force=(10, 0, -30), moment=(0, 5, 0), axes="world")}
-    with kt.view(robot, (t, q), ghost=(t, q + [0.35, 0.2, -0.2, 0.0, 0.0, 0.0]), wrenches=push, port=0, trails=[robot.body_names[-1]]) as viewer:
+    with kt.view(
+        robot,
+        (t, q),
+        ghost=(t, q + [0.35, 0.2, -0.2, 0.0, 0.0, 0.0]),
+        wrenches=push,
+        port=0,
+        trails=[robot.body_names[-1]],
+    ) as viewer:
         viewer.seek(0.5)
         keep(viewer.screenshot(size=(640, 420)), "viewer-ghost.webp")
 

@@ -1,5 +1,6 @@
 from kinetree_books import cost_formulas, published_counts
 from kinetree_programs.redysim.system import Redysim as Redysim
+from kinetree_studio.desk.desk import studio as studio
 from kinetree_studio.page.computing_page import page as page
 
 from . import contact as contact

@@ -1,10 +1,9 @@
 """Pages that compute, in a real Chromium without a window: opened from a disk, dragged, turned, let go, changed."""
 
-import time as clock
-
 import pytest
 
 import kinetree as kt
+from helpers.chromium import Page
 from kinetree.errors import OptionError
 from kinetree_studio.view.browser import Browser, find_browser
 
@@ -19,14 +18,6 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-WATCH = """
-window.problems = [];
-for (const name of ["error", "warn"]) console[name] = (...x) => problems.push(x.join(" "));
-addEventListener("error", (e) => problems.push(e.message));
-addEventListener("unhandledrejection", (e) => problems.push(String(e.reason)));
-document.addEventListener("securitypolicyviolation", (e) => problems.push(`${e.violatedDirective}: ${e.blockedURI}`));
-"""
-
 OVER_A_BODY = """(() => {
   const a = kinetree.app, box = a.scene.canvas.getBoundingClientRect();
   for (let y = 30; y < box.height - 30; y += 5) for (let x = 30; x < box.width - 30; x += 5) {
@@ -37,32 +28,11 @@ OVER_A_BODY = """(() => {
 })()"""
 
 
-class Page:
-    """A page in the browser."""
+class ComputingPage(Page):
+    """A page that computes, in the browser."""
 
     def __init__(self, browser, path):
-        self.browser = browser
-        browser.call("Page.enable")
-        watching = browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)["identifier"]
-        browser.call("Page.navigate", url=path.resolve().as_uri())
-        self.wait("window.kinetree && (kinetree.problem || (kinetree.app && kinetree.app.drawn))")
-        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=watching)
-        assert self("kinetree.problem") == ""
-
-    def __call__(self, script):
-        return self.browser.evaluate(script)
-
-    def wait(self, condition, seconds=60.0):
-        until = clock.monotonic() + seconds
-        while clock.monotonic() < until:
-            if self(condition):
-                return
-            clock.sleep(0.03)
-        raise AssertionError(f"{condition}: not within {seconds} s; {self('window.problems')}")
-
-    def mouse(self, kind, x, y, held=True):
-        given = {"x": x, "y": y, "button": "left", "buttons": int(held), "clickCount": 1}
-        self.browser.call("Input.dispatchMouseEvent", type=kind, **given)
+        super().__init__(browser, path.resolve().as_uri(), "kinetree.app && kinetree.app.drawn")
 
     def drag(self, body, dx, dy, steps=6):
         """Take hold of a body and pull it, still holding."""
@@ -89,7 +59,7 @@ def browser(tmp_path_factory):
 def opened(browser, tmp_path):
     def made(robot, **options):
         kt.page(robot, tmp_path / "page.html", **options)
-        return Page(browser, tmp_path / "page.html")
+        return ComputingPage(browser, tmp_path / "page.html")
 
     return made
 

@@ -196,7 +196,7 @@ def test_the_python_runs_and_gives_the_same_numbers(tmp_path):
 
     document.set("bodies", "crank", "mass", to="2 kg")
     drive = {"torque": [0.1], "kp": [2.0], "kd": [0.1], "goal": [0.5]}
-    document.add_run({"kind": "release", "q": list(q), "v": [0] * 3, "seconds": 0.2, "step": 0.001, **drive})
+    document.add_run({"kind": "let go", "q": list(q), "v": [0] * 3, "seconds": 0.2, "step": 0.001, **drive})
     exec(document.script(), done)
     heavier = robot.with_parameters({"bodies": {"crank": {"mass": 2.0}}})
     force = lambda t, q, v: np.array([0.1 + 2.0 * (0.5 - q[0]) - 0.1 * v[0], 0, 0])  # noqa: E731

@@ -70,6 +70,10 @@ COMMANDS = (
         "Write a page in which a robot can be changed, moved and simulated, without Python.",
     ),
     Command(
+        LOOK, "studio", ".cli.studio:studio",
+        "Build, move and run robots in the browser: bodies, joints, linkages by points, tables of arms.",
+    ),
+    Command(
         COMPUTE, "inverse", ".cli.dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
     ),
     Command(

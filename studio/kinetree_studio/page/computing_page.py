@@ -43,6 +43,7 @@ SHARED_SCRIPTS = (
 """Scripts of the viewer that these pages use, too."""
 
 SCRIPTS = ("engine.js", "mechanism.js", "grip.js", "controls.js", "live.js")
+"""Scripts of these pages, which the studio uses, too."""
 
 FULL_TURN = 2.0 * math.pi
 
@@ -134,10 +135,35 @@ def page(
     True
     """
     shown, file, name = robot_of(robot, load_options or {})
+    data, kernels, numbers = content(
+        shown, name or shown.model.motion_of, q=q, sliders=sliders, step=step, turn=turn, speed=speed, units=units,
+        view=view, title=title, file=(geometry or file) if meshes else None, package_dirs=package_dirs,
+    )  # fmt: skip
+    inside = packed(data)
+    text = _page(data["title"], inside)
+    facts = data["compute"]
+    sizes = {"code": len(facts["code"]), "packed": len(inside), "page": len(text.encode())}
+    done = ComputingPage(shown, text, sizes, facts, kernels, numbers)
+    if path is not None:
+        done.save(path)
+    return done
+
+
+def content(
+    shown: Robot, motion_of: str = "", *, q: ArrayLike | None = None, sliders: Sequence[str] = GROUPS,
+    step: float | None = None, turn: str | None = None, speed: float = FULL_TURN,
+    units: str | Sequence[str] | None = None, view: Sequence[float] | None = None, title: str | None = None,
+    file: str | os.PathLike[str] | None = None, package_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> tuple[dict[str, Any], Kernels, ChosenNumbers]:  # fmt: skip
+    """Return what a page holds: everything that its scripts show and compute with, as plain values and arrays.
+
+    motion_of: The system of the gallery whose motion it begins with, if any.
+    file: Where shapes are read from.
+    """
     _refuse(shown)
-    track = gallery_motion(name or shown.model.motion_of, shown) if name or shown.model.motion_of else None
-    looks: dict[str, Any] = {"file": (geometry or file) if meshes else None, "package_dirs": package_dirs}
-    main = make_figure(shown, None, q=track.q[0] if q is None and track is not None else q, **looks)
+    track = gallery_motion(motion_of, shown) if motion_of else None
+    first = track.q[0] if q is None and track is not None else q
+    main = make_figure(shown, None, q=first, file=file, package_dirs=package_dirs)
     start = np.array(main.track.q[0])
     if shown.loops is not None:
         start = shown.close(start, limits=False)
@@ -154,14 +180,8 @@ def page(
     data = show_data(
         [main], frame.sight, frame.ground, None, {n: on for n, on in frame.shown.items() if n not in NOT_SHOWN}, [],
         live=False, playing=False, units=ShownUnits.read(units),
-    ) | {"title": title or shown.name, "compute": facts}  # fmt: skip
-    inside = packed(data)
-    text = _page(title or shown.name, inside)
-    sizes = {"code": len(facts["code"]), "packed": len(inside), "page": len(text.encode())}
-    done = ComputingPage(shown, text, sizes, facts, kernels, numbers)
-    if path is not None:
-        done.save(path)
-    return done
+    )  # fmt: skip
+    return data | {"title": title or shown.name, "compute": facts}, kernels, numbers
 
 
 NOT_SHOWN = ("follow", "ghost")
@@ -281,28 +301,44 @@ def _strength(robot: Robot) -> float:
 
 def _page(title: str, data: str) -> str:
     """Return the HTML page; scripts that are not this one do not run in it."""
-    text, script, style = _template()
+    own, shared = files(__package__) / "web", files("kinetree_studio.view") / "web"
+    whole = assembled(
+        (own / "page.html"), [(shared, SHARED_SCRIPTS), (own, (*SCRIPTS, "alone.js"))],
+        [(shared, ["page.css"]), (own, ["live.css"])],
+    )  # fmt: skip
+    return whole.replace("{{title}}", html.escape(title)).replace("{{data}}", data)
+
+
+Named = tuple[tuple[Any, tuple[str, ...]], ...]
+
+
+def assembled(page: Any, scripts: Sequence[tuple[Any, Sequence[str]]], styles: Any, connect: str = "'none'") -> str:
+    """Return a page with its script, its style, and a policy that lets it run no other script.
+
+    page: The file of the page.
+    scripts, styles: Folders, each with the names of files in it, in order.
+    connect: What the page may talk to.
+    """
+    return _assembled(page, _named(scripts), _named(styles), connect)
+
+
+def _named(parts: Sequence[tuple[Any, Sequence[str]]]) -> Named:
+    return tuple((folder, tuple(names)) for folder, names in parts)
+
+
+@cache
+def _assembled(page: Any, scripts: Named, styles: Named, connect: str) -> str:
+    def read(parts: Named) -> str:
+        return "\n".join((folder / name).read_text(encoding="utf-8") for folder, names in parts for name in names)
+
+    script, style = f'\n"use strict";\n{read(scripts)}\n', f"\n{read(styles)}\n"
     allowed = "; ".join([
-        "default-src 'none'", "img-src data: blob:", f"style-src {_hash(style)}",
+        "default-src 'none'", "img-src data: blob:", f"style-src {_hash(style)}", f"connect-src {connect}",
         f"script-src {_hash(script)} 'wasm-unsafe-eval'", "base-uri 'none'", "form-action 'none'",
     ])  # fmt: skip
-    text = text.replace("{{policy}}", html.escape(allowed, quote=True)).replace("{{title}}", html.escape(title))
-    return text.replace("{{data}}", data)
+    text = page.read_text(encoding="utf-8").replace("{{policy}}", html.escape(allowed, quote=True))
+    return str(text.replace("{{style}}", style).replace("{{script}}", script))
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def _template() -> tuple[str, str, str]:
-    """Return the page without its data, its script, and its style."""
-    own, shared = files(__package__) / "web", files("kinetree_studio.view") / "web"
-
-    def read(folder: Any, names: Sequence[str]) -> str:
-        return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
-
-    script = f'\n"use strict";\n{read(shared, SHARED_SCRIPTS)}\n{read(own, SCRIPTS)}\n'
-    style = f"\n{read(shared, ['page.css'])}\n{read(own, ['live.css'])}\n"
-    text = (own / "page.html").read_text(encoding="utf-8")
-    return text.replace("{{style}}", style).replace("{{script}}", script), script, style

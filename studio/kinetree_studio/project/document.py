@@ -21,7 +21,7 @@ from kinetree.robot.robot import Robot
 from kinetree.studies import named_systems
 
 from .renaming import ENDS, renamed
-from .runs import Run, run_of
+from .runs import StudioRun, run_of
 from .script import script
 from .yaml_edits import composed, drop, has_aliases, insert, node_at, plain, put
 
@@ -85,7 +85,7 @@ class Document:
         self.versions = [self._read(text, "")]
         self.at = 0
         self.saved_at = 0 if path is not None else -1
-        self.runs: list[Run] = []
+        self.runs: list[StudioRun] = []
 
     # ------------------------------------------------------------------ what it is
 
@@ -258,7 +258,7 @@ class Document:
 
     # ------------------------------------------------------------------ runs
 
-    def add_run(self, content: Mapping[str, Any]) -> Run:
+    def add_run(self, content: Mapping[str, Any]) -> StudioRun:
         """Remember a run that was made with the robot as it is now."""
         made = run_of({**content, "text": self.text}, self.robot)
         if not self.runs or self.runs[-1] != made:
@@ -324,7 +324,7 @@ def _runs_file(path: Path) -> Path:
     return path.with_name(path.stem + RUNS)
 
 
-def _read_runs(path: Path, robot: Robot) -> list[Run]:
+def _read_runs(path: Path, robot: Robot) -> list[StudioRun]:
     file = _runs_file(path)
     if not file.exists():
         return []

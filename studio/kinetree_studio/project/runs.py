@@ -13,7 +13,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class StudioRun:
     """Something computed with the robot as it was then.
 
     Attributes
@@ -39,7 +39,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn(Run):
+class MotorTurn(StudioRun):
     """One turn of a joint at constant speed; where it cannot turn round, once to and fro between two positions.
 
     Attributes
@@ -107,7 +107,7 @@ class Turn(Run):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Run):
+class LetGo(StudioRun):
     """A simulation with constant motor torques, and springs and dampers that hold a pose.
 
     Attributes
@@ -119,7 +119,7 @@ class Release(Run):
         A number for each driven joint of one freedom.
     """
 
-    KIND = "release"
+    KIND = "let go"
 
     v: Numbers
     seconds: float
@@ -128,6 +128,11 @@ class Release(Run):
     kp: Numbers = ()
     kd: Numbers = ()
     goal: Numbers = ()
+
+    @property
+    def whole_steps(self) -> float:
+        """The end of the last step; the sum of many steps is off by rounding, and would add another one."""
+        return round(self.seconds / self.step) * self.step
 
     def lines(self, name: str, robot: Robot) -> list[str]:
         """Return Python code that repeats it."""
@@ -148,15 +153,15 @@ class Release(Run):
         more = "controller=motors, " if acts else ""
         return [
             *found,
-            f"record = kt.simulate({name}, {list(self.q)}, {list(self.v)}, time={self.seconds!r},",
+            f"record = kt.simulate({name}, {list(self.q)}, {list(self.v)}, time={self.whole_steps!r},",
             f'                     integrator="rk4", step={self.step!r}, {more}progress=False)',
         ]
 
 
-KINDS: dict[str, type[Turn] | type[Release]] = {kind.KIND: kind for kind in (Turn, Release)}
+KINDS: dict[str, type[MotorTurn] | type[LetGo]] = {kind.KIND: kind for kind in (MotorTurn, LetGo)}
 
 
-def run_of(content: Mapping[str, Any], robot: Robot) -> Run:
+def run_of(content: Mapping[str, Any], robot: Robot) -> StudioRun:
     """Return a run from plain values, checked: it may come from a file or from a browser."""
     kind = KINDS.get(str(content.get("kind")))
     if kind is None:

@@ -10,7 +10,7 @@ from kinetree.model.formats.source import Options, Source
 from kinetree.robot.make import make
 from kinetree.robot.robot import Robot
 
-from .runs import Run
+from .runs import StudioRun
 
 HEAD = '''"""What was done in kinetree's studio."""
 {imports}
@@ -22,14 +22,14 @@ import kinetree as kt
 KEPT = "folder = Path(tempfile.mkdtemp())"
 
 
-def script(text: str, runs: Sequence[Run], known: Mapping[str, str]) -> str:
+def script(text: str, runs: Sequence[StudioRun], known: Mapping[str, str]) -> str:
     """Return Python code that loads the robot and repeats the runs.
 
     Parameters
     ----------
     text : str
         The robot as it is now.
-    runs : sequence of Run
+    runs : sequence of StudioRun
     known : mapping of str to str
         Texts of robots that :func:`kinetree.load` finds, with what it is called with; others are part of the code.
     """

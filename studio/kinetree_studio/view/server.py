@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import io
 import ipaddress
 import json
@@ -35,6 +36,17 @@ PATIENCE = 10.0
 MOST_CONNECTIONS, MOST_PAGES = 64, 32
 """The most simultaneous connections, and the most of these on which pages wait for updates."""
 
+TOKEN = "X-Kinetree-Token"
+"""The header with the secret."""
+
+UNKNOWN = "Open the whole address that kinetree printed: what comes after token= is missing or of another session."
+
+PRIVATE = (
+    ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"), ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)  # fmt: skip
+"""Headers of pages with a secret: no other page learns it from a link, or shows the page in a frame."""
+
 EVERY_ADDRESS = ("", "0.0.0.0", "::")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -52,12 +64,18 @@ class PageServer:
         Returns the state that is sent to a newly connected browser.
     heard : callable
         Called with a message from a browser; returns the reply.
+    token : str
+        A secret that is part of the page's address, without which nothing is answered; none if empty.
+    largest : int
+        Bytes of the largest message.
     """
 
     def __init__(
-        self, host: str, port: int, page: Callable[[], str], state: Callable[[], News], heard: Callable[[News], News]
-    ) -> None:
+        self, host: str, port: int, page: Callable[[], str], state: Callable[[], News], heard: Callable[[News], News],
+        *, token: str = "", largest: int = LARGEST_MESSAGE,
+    ) -> None:  # fmt: skip
         self.page, self.state, self.heard = page, state, heard
+        self.token, self.largest = token, largest
         self.closed = threading.Event()
         self._listeners: dict[str, queue.Queue[News | None]] = {}
         self._lock = threading.Lock()
@@ -69,9 +87,18 @@ class PageServer:
 
     @property
     def url(self) -> str:
-        """The address of the page."""
+        """The address of the page, with its secret if there is one."""
+        return f"{self.place}/?token={self.token}" if self.token else self.place
+
+    @property
+    def place(self) -> str:
+        """The address without a secret, for messages to anybody."""
         host = "localhost" if self.host in EVERY_ADDRESS else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def knows(self, token: str) -> bool:
+        """Return whether whoever asks knows the secret."""
+        return not self.token or hmac.compare_digest(token.encode(), self.token.encode())
 
     def tell(self, news: News, but: str = "") -> None:
         """Send an update to all pages except the one it came from."""
@@ -216,13 +243,15 @@ class _Handler(BaseHTTPRequestHandler):
             return True
         self.close_connection = True
         self._answer(
-            HTTPStatus.FORBIDDEN, {"message": f"only the viewer's own page is answered: {self.server.owner.url}"}
+            HTTPStatus.FORBIDDEN, {"message": f"only the viewer's own page is answered: {self.server.owner.place}"}
         )
         return False
 
     def do_GET(self) -> None:
         path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
-        if path == "/":
+        if not self.server.owner.knows(query.get("token", [""])[0]):
+            self._send(HTTPStatus.FORBIDDEN, UNKNOWN.encode(), "text/plain; charset=utf-8")
+        elif path == "/":
             self._send(HTTPStatus.OK, self.server.owner.page().encode(), "text/html; charset=utf-8")
         elif path == "/events":
             self._events(query.get("page", [""])[0])
@@ -236,7 +265,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != "/do" or kind != "application/json":
             self.close_connection = True
             self._answer(HTTPStatus.BAD_REQUEST, {"message": "only the viewer's own page is answered"})
-        elif not length.isdigit() or int(length) > LARGEST_MESSAGE:
+        elif not self.server.owner.knows(self.headers.get(TOKEN, "")):
+            self.close_connection = True
+            self._answer(HTTPStatus.FORBIDDEN, {"message": UNKNOWN})
+        elif not length.isdigit() or int(length) > self.server.owner.largest:
             self.close_connection = True
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"message": "the message is too long"})
         else:
@@ -294,6 +326,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Cache-Control", "no-store")
+            for name, value in PRIVATE if self.server.owner.token else ():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 

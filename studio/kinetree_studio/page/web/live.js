@@ -69,7 +69,7 @@ class LivePage {
     if (facts.everyday) { this.units.chosen = 1; this.units.select.value = 1; }
     show.shown.forces = false;
     const canvas = document.getElementById("scene"), stage = document.getElementById("stage");
-    this.scene = new LiveScene(canvas, show, this);
+    this.scene = this.makeScene(canvas, show);
     this.orbit = new Orbit(canvas, show, () => this.redraw());
     this.grip = new Grip(stage, canvas, this);
     this.seePose();
@@ -77,12 +77,26 @@ class LivePage {
     this.design = new Design(document.getElementById("design"), this);
     this.makePanel(document.getElementById("panel"));
     this.makeBar(document.getElementById("bar"));
-    new ResizeObserver(() => this.redraw()).observe(stage);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
-    addEventListener("keydown", (e) => this.key(e));
+    this.sizes = new ResizeObserver(() => this.redraw());
+    this.sizes.observe(stage);
+    this.ending = new AbortController();
+    const { signal } = this.ending;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(), { signal });
+    addEventListener("keydown", (e) => this.key(e), { signal });
     this.units.listeners.push(() => this.refresh());
     if (facts.turn) this.startTurn(facts.joints.find((j) => j.name === facts.turn), false);
     this.refresh();
+  }
+
+  makeScene(canvas, show) { return new LiveScene(canvas, show, this); }
+
+  // Leave the page to another robot.
+  end() {
+    this.ended = true;
+    this.ending.abort();
+    this.sizes.disconnect();
+    const free = this.scene.renderer.gl.getExtension("WEBGL_lose_context");
+    if (free) free.loseContext();
   }
 
   say(text) {
@@ -495,9 +509,9 @@ class LivePage {
   }
 
   redraw() {
-    if (this.asked || this.still) return;
+    if (this.asked || this.still || this.ended) return;
     this.asked = true;
-    requestAnimationFrame((now) => { this.asked = false; this.frame(now); });
+    requestAnimationFrame((now) => { this.asked = false; if (!this.ended) this.frame(now); });
   }
 
   pixels() {
@@ -533,14 +547,3 @@ const kinetree = {
   settle() { kinetree.app.frame(performance.now()); return true; },
 };
 window.kinetree = kinetree;
-
-unpacked(document.getElementById("data").textContent.trim())
-  .then(async (show) => {
-    const engine = await Engine.of(show.compute.code, show.compute.functions);
-    kinetree.app = new LivePage(show, engine);
-    kinetree.app.redraw();
-  })
-  .catch((problem) => {
-    kinetree.problem = String(problem.stack || problem.message || problem);
-    document.getElementById("notice").textContent = String(problem.message || problem);
-  });

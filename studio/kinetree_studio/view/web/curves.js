@@ -57,8 +57,10 @@ class Plot {
   }
 
   color(k) { return CURVE_COLORS[k % CURVE_COLORS.length]; }
-  curve(k) {
-    const values = this.group.data.subarray(k * this.times.length, (k + 1) * this.times.length);
+  // The k-th curve, in the unit that is shown; with other data, that of a design beside this one.
+  curve(k, data = this.group.data) {
+    if (!data) return [];
+    const values = data.subarray(k * this.times.length, (k + 1) * this.times.length);
     return this.units.label(this.group.unit) === this.group.unit ? values : values.map((y) => this.units.shown(y, this.group.unit));
   }
 
@@ -80,7 +82,7 @@ class Plot {
 
   range(chosen) {
     let [low, high] = [Infinity, -Infinity];
-    for (const k of chosen) for (const y of this.curve(k)) if (Number.isFinite(y)) { low = Math.min(low, y); high = Math.max(high, y); }
+    for (const k of chosen) for (const own of [this.curve(k), this.curve(k, this.group.beside || null)]) for (const y of own) if (Number.isFinite(y)) { low = Math.min(low, y); high = Math.max(high, y); }
     if (!(high >= low)) return [0, 1];
     const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
     return [low - room, high + room];
@@ -125,8 +127,9 @@ class Plot {
     for (let t = Math.ceil(begin / stepX - 1e-9) * stepX; t <= end + 1e-9 * stepX; t += stepX) pen.fillText(written(t, stepX), Math.min(x(t), wide - 12), bottom + 4);
     pen.lineWidth = 1.6;
     pen.lineJoin = "round";
-    for (const k of chosen) {
-      const values = this.curve(k);
+    for (const data of [this.group.beside || null, this.group.data]) for (const k of chosen) {
+      const values = this.curve(k, data);
+      pen.setLineDash(data === this.group.data ? [] : [5, 4]);
       const every = Math.max(1, Math.floor(values.length / (2 * wide)));
       pen.strokeStyle = this.color(k);
       pen.beginPath();
@@ -138,6 +141,7 @@ class Plot {
       }
       pen.stroke();
     }
+    pen.setLineDash([]);
     if (!elsewhere) {
       pen.strokeStyle = ink;
       pen.lineWidth = 1;

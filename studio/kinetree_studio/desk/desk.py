@@ -1,0 +1,301 @@
+"""The studio: what ``kt.studio`` and ``kinetree studio`` start."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping
+from importlib.resources import files as packaged
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import KinetreeError, OptionError
+from kinetree.model.formats import yaml as yaml_format
+from kinetree.robot.robot import Robot
+
+from ..page.chosen_numbers import ChosenNumbers
+from ..page.computing_page import SCRIPTS, SHARED_SCRIPTS, assembled, content, page
+from ..project.document import Document
+from ..project.yaml_edits import composed, plain
+from ..view.page import packed
+from ..view.server import News, PageServer
+from ..view.show import has_screen
+from . import opening
+from .fields import fields
+
+PORT = 8090
+
+LARGEST = 80_000_000
+"""Bytes of the largest message: dropped files."""
+
+OWN_SCRIPTS = ("link.js", "start.js", "card.js", "drawing.js", "beside.js", "desk.js")
+
+FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "mjcf": ".xml", "sdf": ".sdf"}
+
+BLANK = """\
+kinetree: 1
+name: robot
+gravity: [0, 0, -9.81]
+base: ground
+bodies:
+  - name: link
+    parent: ground
+    joint: {kind: revolute, axis: y}
+    mass: 1
+    com: [0.25, 0, 0]
+    inertia: [0.001, 0.02, 0.02]
+"""
+"""What a new robot begins with: a pendulum, since a robot without bodies is none."""
+
+
+class Studio:
+    """A page on which a robot is built, moved and run; made by :func:`kinetree.studio`.
+
+    Use it as a context manager, or close it when done.
+
+    Parameters
+    ----------
+    document : Document or None
+        What it opens with; the start page if None.
+    folder : path
+        The only folder in which it reads and writes files.
+    port : int
+        Port at which the page is served, or the next free one; 0 picks any.
+
+    Attributes
+    ----------
+    document : Document or None
+        The robot that is open: its text, its edits and its runs.
+    url : str
+        The address of the page, with a secret that changes every time.
+    """
+
+    def __init__(self, document: Document | None, folder: Path, port: int = PORT) -> None:
+        self.document, self.folder = document, folder
+        self._lock = threading.Lock()
+        self.server = PageServer(
+            "127.0.0.1", port, self._page, dict, self.heard, token=secrets.token_urlsafe(24), largest=LARGEST
+        )
+
+    @property
+    def url(self) -> str:
+        """The address of the page, with its secret."""
+        return self.server.url
+
+    def __enter__(self) -> Studio:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        name = "nothing" if self.document is None else repr(self.document.robot.name)
+        return f"<Studio with {name} at {self.server.place}>"
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.server.close()
+
+    def wait(self) -> None:
+        """Wait until it is closed, or for Ctrl-C."""
+        try:
+            while not self.server.closed.wait(1.0):
+                pass
+        except KeyboardInterrupt:
+            pass
+
+    # ------------------------------------------------------------------ the page
+
+    def _page(self) -> str:
+        own, shared, live = (packaged(f"kinetree_studio.{room}") / "web" for room in ("desk", "view", "page"))
+        return assembled(
+            own / "desk.html", [(shared, SHARED_SCRIPTS), (live, SCRIPTS), (own, OWN_SCRIPTS)],
+            [(shared, ["page.css"]), (live, ["live.css"]), (own, ["desk.css"])], connect="'self'",
+        )  # fmt: skip
+
+    def heard(self, news: News) -> News:
+        """Answer a message of the page: ``{"do": ..., ...}``."""
+        does = self._answers().get(str(news.get("do")))
+        if does is None:
+            raise OptionError(f"the studio does not know {news.get('do')!r}")
+        with self._lock:
+            return does(news)
+
+    def _answers(self) -> dict[str, Callable[[News], News]]:
+        return {
+            "begin": self._begin, "picture": lambda news: opening.picture(str(news["name"])), "open": self._open,
+            "edit": self._edit, "undo": lambda news: self._step(news, -1), "redo": lambda news: self._step(news, 1),
+            "numbers": self._numbers, "run": self._run, "save": self._save, "take": self._take,
+            "equations": self._equations,
+        }  # fmt: skip
+
+    @property
+    def _open_document(self) -> Document:
+        if self.document is None:
+            raise OptionError("no robot is open")
+        return self.document
+
+    def _begin(self, news: News) -> News:
+        found = {"cards": opening.cards(), "files": opening.files(self.folder), "folder": str(self.folder)}
+        return {**found, "fields": fields(), "desk": None if self.document is None else self._desk(news)}
+
+    def _open(self, news: News) -> News:
+        match news:
+            case {"system": str(name)}:
+                self.document = Document.open(name)
+            case {"file": str(name)}:
+                self.document = Document.open(opening.inside(self.folder, name))
+            case {"dropped": Mapping() as contents}:
+                self.document = opening.dropped(contents)
+            case {"text": str(text)}:
+                self.document = Document(text)
+            case {"blank": True}:
+                self.document = Document(BLANK)
+            case _:
+                raise OptionError("open a system of the gallery, a file, or something new")
+        return self._desk(news)
+
+    def _edit(self, news: News) -> News:
+        document = self._open_document
+        done = document.apply(news["edit"])
+        return self._desk(news) | {"removed": done or []}
+
+    def _step(self, news: News, by: int) -> News:
+        document = self._open_document
+        what = document.undo() if by < 0 else document.redo()
+        return self._desk(news) | {"said": f"{'Undone' if by < 0 else 'Done again'}: {what}" if what else ""}
+
+    def _numbers(self, news: News) -> News:
+        """Put the numbers of sliders into the robot."""
+        document = self._open_document
+        values = {str(name): float(x) for name, x in news["values"].items()}
+        changed = document.robot.with_parameters(ChosenNumbers(document.robot.model).parameters(values))
+        document.replace(yaml_format.write(changed.model), f"kept {', '.join(values)}")
+        return self._desk(news)
+
+    def _run(self, news: News) -> News:
+        self._open_document.add_run(news["run"])
+        return {"runs": len(self._open_document.runs)}
+
+    def _save(self, news: News) -> News:
+        document = self._open_document
+        name = str(news.get("file") or "")
+        path = document.save(opening.inside(self.folder, name) if name else None)
+        return {"said": f"Saved {path}", "saved": True, "file": self._file()}
+
+    def _take(self, news: News) -> News:
+        document, form = self._open_document, str(news["form"])
+        robot, stem = document.robot, document.path.stem if document.path else document.robot.name
+        if form == "python":
+            return {"name": f"{stem}.py", "text": document.script()}
+        if form == "yaml":
+            return {"name": f"{stem}.yaml", "text": document.text}
+        if form == "page":
+            return {"name": f"{stem}.html", "text": page(robot).html}
+        if form not in FORMATS:
+            raise OptionError(f"a robot is taken away as {', '.join([*FORMATS, 'page', 'python'])}, not {form!r}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"robot{FORMATS[form]}"
+            robot.save(path)
+            return {"name": f"{stem}{FORMATS[form]}", "text": path.read_text(encoding="utf-8")}
+
+    def _equations(self, news: News) -> News:
+        robot = self._open_document.robot
+        if robot.nv > MOST_FREEDOMS:
+            raise OptionError(
+                f"equations are shown of robots with up to {MOST_FREEDOMS} freedoms; this one has {robot.nv}"
+            )
+        return {"text": str(robot.equations(simplify=robot.nv <= 2))}
+
+    # ------------------------------------------------------------------ what the page shows
+
+    def _file(self) -> str:
+        path = None if self.document is None else self.document.path
+        return path.name if path is not None else ""
+
+    def _desk(self, news: News) -> News:
+        """Return the robot as the page shows it: what its scripts compute with, and what its cards say."""
+        document = self._open_document
+        answer: News = {
+            "text": document.text, "content": plain(composed(document.text)), "name": document.robot.name,
+            "notes": list(document.version.notes), "undo": document.version.edit if document.at else "",
+            "redo": document.versions[document.at + 1].edit if document.at + 1 < len(document.versions) else "",
+            "saved": document.is_saved, "file": self._file(), "problem": "", "robot": None,
+            "bodies": list(document.robot.body_names), "base": document.robot.model.base.name,
+            "masses": {body.name: body.mass for body in document.robot.model.bodies}, "runs": len(document.runs),
+        }  # fmt: skip
+        try:
+            answer["robot"] = packed(_content(document.robot, news.get("pose")))
+        except KinetreeError as problem:
+            answer["problem"] = str(problem)
+        return answer
+
+
+def _content(robot: Robot, pose: Any) -> dict[str, Any]:
+    """Return what the page shows and computes with; it begins at the given pose where it has no usual one."""
+    try:
+        return content(robot, robot.model.motion_of)[0]
+    except KinetreeError:
+        if not isinstance(pose, Mapping):
+            raise
+        return content(robot, robot.model.motion_of, q=_pose(robot, pose))[0]
+
+
+MOST_FREEDOMS = 3
+"""Freedoms of robots whose equations are shown: those of more fill pages."""
+
+
+def _pose(robot: Robot, pose: Mapping[str, Any]) -> Any:
+    """Return a configuration from positions of joints by name, as far as there are joints of these names."""
+    q = np.array(robot.neutral(), dtype=float)
+    for joint in robot.model.joints:
+        given = pose.get(joint.name)
+        if isinstance(given, list) and len(given) == joint.nq and np.isfinite(given).all():
+            q[joint.q_slice] = given
+    return q
+
+
+def studio(
+    robot: Robot | str | os.PathLike[str] | None = None, *, folder: str | os.PathLike[str] = ".", port: int = PORT,
+    open_browser: bool = False,
+) -> Studio:  # fmt: skip
+    """Open the studio: a page in the browser on which robots are built, moved and run.
+
+    The page is served to this machine only, at an address with a secret.
+
+    Parameters
+    ----------
+    robot : Robot, str or path, optional
+        A robot, the name of a system in the gallery, or a robot file; without one, the page begins with a choice.
+    folder : path
+        The folder whose robot files are listed, and the only one in which the page reads and writes.
+    port : int
+        Port at which the page is served, or the next free one; 0 picks any.
+    open_browser : bool
+        Whether to open the page in the user's browser, if there is a screen.
+
+    Returns
+    -------
+    Studio
+        With ``url``, ``document`` (text, edits and runs), ``wait()`` and ``close()``.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> with kt.studio("four-bar", port=0) as studio:
+    ...     studio.document.set("bodies", "crank", "mass", to="2 kg")
+    ...     studio.document.robot.body("crank").mass
+    2.0
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise OptionError(f"there is no folder {str(place)!r} for the studio's files")
+    made = Studio(None if robot is None else Document.open(robot), place, port)
+    if open_browser and has_screen():
+        webbrowser.open(made.url)
+    return made

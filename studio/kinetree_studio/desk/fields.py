@@ -1,0 +1,109 @@
+"""What the cards of the studio ask for: fields of bodies, joints, loops and springs, from the library's tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from contextlib import suppress
+from typing import Any
+
+from kinetree.errors import ModelError
+from kinetree.model.dh.rows import DHRow
+from kinetree.model.formats.yaml import WITHOUT_WORD
+from kinetree.model.joint_fields import FIELDS, LIMITS
+from kinetree.model.joints import KINDS
+from kinetree.model.linkages.reading import OF_BARS
+
+AXES = ("x", "y", "z", "-x", "-y", "-z")
+
+
+def _field(at: str, label: str, form: str = "number", units: tuple[str, str] = ("", ""), **more: Any) -> dict[str, Any]:
+    return {"at": at.split("/"), "label": label, "form": form, "units": list(units), **more}
+
+
+def _vector(at: str, label: str, unit: str, help: str = "") -> dict[str, Any]:
+    return _field(at, label, "vector", (unit, unit), help=help)
+
+
+def _joint_numbers(names: tuple[str, ...], before: str = "") -> list[dict[str, Any]]:
+    rows = [FIELDS[name] for name in names]
+    return [
+        _field(
+            before + row.name, row.said or row.name.replace("_", " "), units=row.units, help=row.help,
+            usual=None if row.default in (float("inf"), float("-inf")) else row.default,
+            infinite=row.infinite, more=row.name not in ("lower", "upper", "damping", "stiffness", "spring_rest"),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+PLACEMENT = [
+    _vector("placement/position", "position", "m", "Where it is on its parent."),
+    _vector("placement/rpy", "turned by", "rad", "Roll, pitch and yaw: about the fixed x, then y, then z."),
+]  # fmt: skip
+INERTIA = "About the center of mass: xx, yy, zz, and if need be xy, xz, yz."
+MASS = [
+    _field("mass", "mass", units=("kg", "kg")),
+    _vector("com", "center of mass", "m", "In the frame of the body."),
+    _field("inertia", "inertia", "list", ("kg m^2", "kg m^2"), help=INERTIA),
+]  # fmt: skip
+KIND = _field("kind", "kind", "kind")
+MOTOR = _field("actuated", "driven by a motor", "flag")
+
+
+def _under(before: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**own, "at": [before, *own["at"]]} for own in fields]
+
+
+def fields() -> dict[str, Any]:
+    """Return the fields of every card, and the kinds of joints with their parameters, as plain values.
+
+    A field has ``at`` (where its value is, from the item on), ``label``, ``form`` (number, vector, list, word, kind,
+    flag, body, or ends), ``units`` of a hinge and of a slide, ``usual`` (its value if none is given) and ``help``.
+    """
+    joint = [KIND, MOTOR, *_joint_numbers(tuple(FIELDS))]
+    placed = [*PLACEMENT, _vector("seat/position", "seat", "m", "Where it is on the body that it carries.")]
+    return {
+        "robot": [_field("name", "name", "word"), _vector("gravity", "gravity", "m/s²", "Acceleration of free fall.")],
+        "bodies": [*MASS, *_under("joint", joint), *PLACEMENT],
+        "joints": [_field("parent", "parent", "body"), _field("child", "child", "body"), *joint, *placed],
+        "loops": [
+            _field("predecessor", "from body", "body"), _field("successor", "to body", "body"), KIND,
+            *placed, *_joint_numbers(LIMITS),
+        ],
+        "frames": [_field("body", "body", "body"), *PLACEMENT],
+        "tendons": [
+            _field("stiffness", "stiffness", units=("N/m", "N/m")), _field("rest", "length at rest", units=("m", "m")),
+            _field("damping", "damping", units=("N s/m", "N s/m")), _field("points", "ends", "ends"),
+        ],
+        "bars": [
+            _field("points", "points", "word"),
+            *(_field(name, name, units=(unit if unit != "1" else "", "")) for name, unit in OF_BARS.items()),
+        ],
+        "springs": [
+            _field("between", "between", "word"), _field("stiffness", "stiffness", units=("N/m", "N/m")),
+            _field("rest", "length at rest", units=("m", "m")), _field("damping", "damping", units=("N s/m", "N s/m")),
+        ],
+        "rows": [f.name for f in dataclasses.fields(DHRow)],
+        "kinds": {name: _kind(kind) for name, kind in KINDS.items() if name not in WITHOUT_WORD},
+        "axes": list(AXES),
+    }  # fmt: skip
+
+
+def _kind(kind: Any) -> dict[str, Any]:
+    own = dataclasses.fields(kind)
+    made = None
+    with suppress(TypeError, ModelError):  # kinds whose parameters have no usual values
+        made = kind()
+    return {
+        "slides": bool(made is not None and made.q_units and made.q_units[0] == "m"),
+        "freedoms": None if made is None else made.nv,
+        "parameters": [
+            {"name": f.name, "usual": f.default if isinstance(f.default, str) or _is_finite(f.default) else None}
+            for f in own
+        ],
+    }
+
+
+def _is_finite(x: Any) -> bool:
+    return isinstance(x, (int, float)) and math.isfinite(x)

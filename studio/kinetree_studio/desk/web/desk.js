@@ -1,0 +1,396 @@
+// The desk: the robot that is open, what is known of it, and the page that shows, moves and runs it.
+
+const KEPT_OF_SCENE = ["yaw", "pitch", "zoomed"];
+const REST_BEFORE_RUN = 700;  // milliseconds after the last change before a turn counts as a run
+const CHOSEN = [0.98, 0.72, 0.2];
+const MOST_LABELS = 60;
+
+class DeskScene extends LiveScene {
+  things(robot) {
+    const list = super.things(robot);
+    const body = this.desk.chosenBody;
+    if (!robot.ghost && body !== undefined) {
+      let k = 0;
+      robot.parts.forEach((part) => {
+        if ((part.role === "joint" && !this.show.shown.joints) || !robot.known(part.body)) return;
+        if (part.body === body && part.role === "link") list[k].color = [...CHOSEN, list[k].color[3]];
+        k++;
+      });
+    }
+    return list;
+  }
+
+  wrenches(robot) { return robot.ghost ? [] : super.wrenches(robot); }
+
+  draw(width, height, ratio, orbit, palette) {
+    super.draw(width, height, ratio, orbit, palette);
+    this.label(orbit.sight(width / height, [0, 0, 0]).matrix);
+  }
+
+  // What has a name that is worth writing: frames, in a table only those of links, in a drawing only its points.
+  named() {
+    const { content } = this.desk.told, bodies = new Set(this.main.bodies);
+    return Object.entries(this.main.points).filter(([name]) => name !== HELD && (content.linkage ? !bodies.has(name) : content.table ? bodies.has(name) : true)).slice(0, MOST_LABELS);
+  }
+
+  // Names of frames, written where they are.
+  label(camera) {
+    const node = document.getElementById("labels"), wanted = this.desk.labels ? this.named() : [];
+    while (node.children.length > wanted.length) node.lastChild.remove();
+    wanted.forEach(([name, place], k) => {
+      const made = node.children[k] || node.appendChild(element("span")), [x, y, z] = this.main.point(place);
+      const [u, v, w] = [0, 1, 3].map((row) => camera[row] * x + camera[row + 4] * y + camera[row + 8] * z + camera[row + 12]);
+      if (made.textContent !== name) made.textContent = name;
+      made.style.transform = `translate(${(0.5 + 0.5 * u / w) * this.canvas.clientWidth + 6}px, ${(0.5 - 0.5 * v / w) * this.canvas.clientHeight - 8}px)`;
+      made.hidden = !(w > 0);
+    });
+  }
+}
+
+class DeskPage extends LivePage {
+  constructor(show, engine, desk) {
+    DeskPage.next = desk;  // the first picture is made before this object is
+    super(show, engine);
+  }
+
+  get desk() { return this.owner || (this.owner = DeskPage.next); }
+
+  makeScene(canvas, show) {
+    const made = new DeskScene(canvas, show, this), { beside } = this.desk;
+    made.desk = this.desk;
+    if (beside) {
+      const ghost = new ComputedRobot(made.renderer, { ...beside.show.robots[0], ghost: true });
+      made.robots.push(ghost);
+      show.shown.ghost = true;
+      this.ghost = ghost;
+    }
+    return made;
+  }
+
+  see(q) {
+    super.see(q);
+    if (this.ghost) this.desk.beside.follow(this, this.ghost, q);
+  }
+
+  grab(held) { super.grab(held); this.desk.builder.chooseBody(this.scene.main.bodies[held.body]); }
+
+  makeCurves() {
+    super.makeCurves();
+    if (!this.plot || this.mode !== "turn") return;
+    for (const group of this.plot.groups) delete group.beside;
+    if (this.desk.beside) this.desk.beside.curves(this, this.plot.groups);
+    this.compare();
+  }
+
+  compare() {
+    if (this.compared) this.compared.remove();
+    this.compared = null;
+    if (this.plot && this.plot.group.beside) {
+      this.compared = comparison(this.plot, this.units);
+      this.curvesNode.append(this.compared);
+      const { onchange } = this.plot.select;
+      this.plot.select.onchange = () => { onchange(); this.compare(); };
+    }
+  }
+
+  setNumber(k, value) { super.setNumber(k, value); this.desk.tried(); }
+  firstNumbers() { super.firstNumbers(); this.desk.tried(); }
+  setDrive(which, k, value) { super.setDrive(which, k, value); if (this.mode === "run") this.mixed = true; }
+
+  get tries() { return this.values.some((x, k) => Math.abs(x - this.facts.sliders[k].value) > 1e-9 * Math.abs(this.facts.sliders[k].value || 1)); }
+
+  // A turn is remembered when it has rested; a simulation when it is paused.
+  startTurn(joint, playing, time = 0) {
+    super.startTurn(joint, playing, time);
+    clearTimeout(this.counting);
+    if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speedRow ? this.speedRow.value : this.facts.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turnStart], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
+  }
+
+  startRun(fresh = true) { this.mixed = false; super.startRun(fresh); }
+
+  play(playing) {
+    super.play(playing);
+    if (!playing && this.mode === "run" && this.time > 0 && !this.mixed && !this.tries) {
+      const [torque, kp, kd, goal] = this.drive.map((x) => [...x]);
+      this.ran({ kind: "let go", q: [...this.start.q], v: [...this.start.v], seconds: this.time, step: this.step, torque, kp, kd, goal });
+    }
+  }
+
+  ran(run) { ask("run", { run }).catch((problem) => this.say(problem.message)); }
+
+  // Positions of all joints by name, and how the robot is seen: what the next page goes on with.
+  kept() {
+    return {
+      pose: this.byName(this.q), start: this.byName(this.mode === "turn" ? this.turnStart : this.q), orbit: Object.fromEntries(KEPT_OF_SCENE.map((key) => [key, this.orbit[key]])),
+      mode: this.mode, turning: this.turning && this.turning.name, playing: this.playing, share: this.turn ? this.time / this.turn.period : 0, speed: this.speedRow.value,
+      units: this.units.chosen, group: this.plot && this.plot.group.title, shown: { ...this.show.shown }, trail: this.trailOf.value,
+    };
+  }
+
+  byName(q) { return Object.fromEntries(this.facts.joints.map((j) => [j.name, [q[j.q]]])); }
+
+  restore(kept) {
+    const at = Float64Array.from(this.first), from = kept.mode === "turn" ? kept.start : kept.pose;
+    for (const joint of this.facts.joints) if (joint.name in from) at[joint.q] = from[joint.name][0];
+    const q = this.mechanism.close(at) || this.first, joint = this.facts.joints.find((j) => j.name === kept.turning && j.independent);
+    Object.assign(this.orbit, kept.orbit);
+    this.units.chosen = kept.units;
+    this.units.select.value = kept.units;
+    for (const [name, on] of Object.entries(kept.shown)) if (name in this.show.shown && name !== "ghost") this.show.shown[name] = on;
+    if ([...this.trailOf.options].some((own) => own.value === kept.trail)) this.trailOf.value = kept.trail;
+    this.speedRow.set(kept.speed);
+    if (kept.mode === "turn" && joint) {
+      this.mode = "pose";
+      this.q = q;
+      this.startTurn(joint, kept.playing);
+      this.seek(kept.share * this.turn.period);
+    } else {
+      this.toPose();
+      this.q = q;
+      this.seePose();
+    }
+    if (this.plot && kept.group) {
+      const k = this.plot.groups.findIndex((g) => g.title === kept.group);
+      if (k >= 0) { this.plot.select.value = k; this.plot.select.onchange(); }
+    }
+    for (const f of this.units.listeners) f();
+    this.refresh();
+  }
+}
+
+class Desk {
+  constructor() {
+    this.top = document.getElementById("top");
+    this.start = new StartPage(document.getElementById("start"), this);
+    this.drawing = new Drawing(document.getElementById("drawing"), this);
+    this.builder = new Builder(document.getElementById("build"), this);
+    this.blank = document.getElementById("stage").cloneNode(true);
+    this.labels = false;
+    addEventListener("keydown", (e) => {
+      if (!(e.ctrlKey || e.metaKey) || document.body.dataset.shows !== "desk" || ["INPUT", "TEXTAREA"].includes(e.target.tagName)) return;
+      const key = e.key.toLowerCase();
+      if (key === "z" || key === "y") { e.preventDefault(); this.step(key === "y" || e.shiftKey ? "redo" : "undo"); }
+      if (key === "s") { e.preventDefault(); this.save(); }
+    });
+  }
+
+  get app() { return kinetree.app; }
+  get units() { return this.app ? this.app.units : this.plainUnits || (this.plainUnits = new Units({})); }
+  size() { return this.app ? this.app.show.size : 1; }
+
+  async begin() {
+    const told = await ask("begin");
+    this.fields = told.fields;
+    this.start.show(told);
+    if (told.desk) await this.show(told.desk);
+    else this.see("start");
+  }
+
+  see(what) {
+    document.body.dataset.shows = what;
+    document.body.classList.toggle("wide", what === "desk" && Boolean(this.told && this.told.content.table));
+    for (const name of ["start", "drawing"]) document.getElementById(name).hidden = what !== name;
+    document.title = what === "desk" && this.told ? `${this.told.name} – kinetree studio` : "kinetree studio";
+    if (what !== "desk" && this.app) this.app.playing = false;
+  }
+
+  async open(what) {
+    this.start.problem.textContent = "";
+    try {
+      const told = await ask("open", what);
+      if (this.app) { this.app.end(); kinetree.app = null; }
+      Object.assign(this, { beside: null, keptLast: null, labels: Boolean(told.content.table || told.content.linkage) });
+      this.builder.chosen = null;
+      await this.show(told);
+      if (this.app && (told.content.table || told.content.linkage)) this.firstView(told.content);
+    } catch (problem) {
+      this.start.problem.textContent = problem.message;
+      this.start.node.scrollTop = 0;
+      if (document.body.dataset.shows === "drawing") throw problem;
+      this.see("start");
+    }
+  }
+
+  draw(linkage) { this.drawing.begin(linkage); this.see("drawing"); }
+
+  pose() { return this.app ? this.app.kept().pose : undefined; }
+
+  // Make an edit; an error is thrown to whoever asked for it, and nothing has changed.
+  async change(edit) {
+    const told = await ask("edit", { edit, pose: this.pose() });
+    await this.show(told);
+    return told;
+  }
+
+  async step(which) {
+    const told = await ask(which, { pose: this.pose() });
+    await this.show(told);
+    this.say(told.said || (which === "undo" ? "There is nothing to undo." : "There is nothing to do again."));
+  }
+
+  say(text) {
+    if (this.app) this.app.saying = null;
+    document.getElementById("notice").textContent = text;
+  }
+
+  async show(told) {
+    this.told = told;
+    this.see("desk");
+    this.makeTop();
+    await this.showRobot(told);
+    this.builder.show();
+    this.makeViews();
+    if (told.problem) this.say(told.problem);
+    else if (told.notes.length) this.say(told.notes.join("\n"));
+  }
+
+  async showRobot({ robot }) {
+    const { app } = this, kept = app ? app.kept() : this.keptLast;
+    this.keptLast = kept;
+    if (app) { app.end(); kinetree.app = null; }
+    const stage = document.getElementById("stage"), fresh = this.blank.cloneNode(true);
+    stage.replaceWith(fresh);
+    for (const id of ["design", "bar", "panel"]) document.getElementById(id).replaceChildren();
+    if (!robot) return;
+    this.packed = robot;
+    const show = await unpacked(robot), engine = await Engine.of(show.compute.code, show.compute.functions);
+    kinetree.app = new DeskPage(show, engine, this);
+    if (kept) kinetree.app.restore(kept);
+    this.tryRow();
+    kinetree.app.redraw();
+  }
+
+  highlight(name) {
+    const bodies = this.app ? this.app.scene.main.bodies : [], at = bodies.indexOf(name);
+    this.chosenBody = at < 0 ? undefined : at;
+    if (this.app) this.app.redraw();
+  }
+
+  // ---------------------------------------------------------------- numbers of sliders that are tried, and kept
+
+  tryRow() {
+    this.trying = element("div", { className: "actions", hidden: true }, element("p", { className: "hint", textContent: "These numbers are tried: they are not in the robot yet." }), button("Keep them", () => this.keepNumbers(), { className: "main" }));
+    document.getElementById("design").append(this.trying);
+  }
+
+  tried() { if (this.trying) this.trying.hidden = !this.app.tries; }
+
+  async keepNumbers() {
+    const { facts, values } = this.app, changed = facts.sliders.map((s, k) => [s.name, values[k], s.value]).filter(([, x, first]) => x !== first);
+    try { await this.show(await ask("numbers", { values: Object.fromEntries(changed.map(([name, x]) => [name, x])), pose: this.pose() })); } catch (problem) { this.say(problem.message); }
+  }
+
+  // ---------------------------------------------------------------- the line at the top
+
+  makeTop() {
+    const { told } = this, name = told.file ? `${told.file}${told.saved ? "" : " *"}` : `${told.name} (not saved)`;
+    const more = choice("Take away", [["", "Take away"], ["yaml", "Robot (YAML)"], ["urdf", "Robot (URDF)"], ["mjcf", "Robot (MJCF)"], ["sdf", "Robot (SDF)"], ["page", "Page that computes (HTML)"], ["csv", "Curves (CSV)"], ["png", "Picture (PNG)"], ["python", "Python"]], "", (form) => { more.value = ""; this.take(form); });
+    this.top.replaceChildren(
+      button("kinetree studio", () => this.toStart(), { className: "brand", title: "Open another robot" }),
+      element("span", { className: "file", textContent: name }),
+      button("↶", () => this.step("undo"), { title: told.undo ? `Undo: ${told.undo}` : "Nothing to undo", disabled: !told.undo, ariaLabel: "Undo" }),
+      button("↷", () => this.step("redo"), { title: told.redo ? `Redo: ${told.redo}` : "Nothing to do again", disabled: !told.redo, ariaLabel: "Redo" }),
+      element("span", { className: "grow" }),
+      this.beside ? button("Beside: B ×", () => this.leaveBeside(), { title: `B is the design after: ${this.beside.name}. Press to take it away.`, ariaPressed: "true" }) : button("Keep as B", () => this.keepBeside(), { title: "Keep this design beside the ones that follow: as a ghost, and with its curves" }),
+      button("YAML", () => this.editText(), { title: "The robot as text" }),
+      button("Python", () => this.showPython(), { title: "Show the Python for what was done so far" }),
+      button("Equations", () => this.showEquations(), { title: "Equations of motion" }),
+      more, button("Save", () => this.save(), { className: "main" }),
+    );
+  }
+
+  async toStart() { const told = await ask("begin"); this.start.show(told); this.see("start"); }
+
+  async keepBeside() {
+    if (!this.packed || !this.app) return;
+    const show = await unpacked(this.packed), about = this.told.undo || "as opened";
+    this.beside = new Beside(about, show, await Engine.of(show.compute.code, show.compute.functions));
+    await this.showRobot(this.told && { robot: this.packed });
+    this.makeTop();
+    this.makeViews();
+    this.builder.show();
+    this.say("Change something: this design stays beside it, pale, with dashed curves.");
+  }
+
+  async leaveBeside() { this.beside = null; await this.showRobot({ robot: this.packed }); this.makeTop(); this.makeViews(); this.builder.show(); }
+
+  makeViews() {
+    const { app } = this, node = document.getElementById("views");
+    if (!app) return;
+    const toward = (away) => {
+      const [x, y, z] = app.orbit.axes;
+      app.orbit.pitch = Math.asin(Math.max(-1, Math.min(1, dot(away, z))));
+      if (Math.hypot(dot(away, x), dot(away, y)) > 1e-9) app.orbit.yaw = Math.atan2(dot(away, y), dot(away, x));
+      app.redraw();
+    };
+    const [x, y, z] = app.orbit.axes, normal = planeOf(app) || scaled(y, -1), front = Math.abs(dot(normal, z)) > 0.9 ? scaled(y, -1) : normal;
+    const names = element("input", { type: "checkbox", checked: this.labels });
+    names.onchange = () => { this.labels = names.checked; app.redraw(); };
+    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })));
+  }
+
+  // A new drawing or table is seen from the front, with room to move, and no floor that it would dip into.
+  firstView({ table }) {
+    const { app } = this, { shown } = app.show;
+    Object.assign(shown, { ground: false, frames: Boolean(table) });
+    if (table) Object.assign(app.orbit, { target: [0, 0, 0], zoomed: 2.2 });
+    if (planeOf(app)) document.querySelector("#views button").click();
+    app.refresh();
+  }
+
+  // ---------------------------------------------------------------- taking away
+
+  async take(form) {
+    try {
+      if (form === "csv") { if (this.app && this.app.plot) saveText(`${this.told.name}.csv`, this.app.table(), "text/csv"); else this.say("There are no curves yet: turn a motor, or let the robot go."); } else if (form === "png") this.app.savePicture();
+      else if (form === "python") this.showPython();
+      else if (form) { const { name, text } = await ask("take", { form }); saveText(name, text); this.say(`Wrote ${name}`); }
+    } catch (problem) { this.say(problem.message); }
+  }
+
+  async showPython() {
+    try {
+      const { name, text } = await ask("take", { form: "python" });
+      openDialog("What was done, as Python", element("p", { className: "hint", textContent: "It loads the robot and repeats the turns and simulations made so far; it gives the same numbers." }), element("pre", { textContent: text }), element("div", { className: "actions" }, button("Copy", () => navigator.clipboard.writeText(text)), button(`Save ${name}`, () => saveText(name, text))));
+    } catch (problem) { this.say(problem.message); }
+  }
+
+  async showEquations() {
+    const waiting = element("pre", { textContent: "Working them out …" });
+    openDialog("Equations of motion", waiting);
+    try { waiting.textContent = (await ask("equations")).text; } catch (problem) { waiting.textContent = problem.message; }
+  }
+
+  editText() {
+    const area = element("textarea", { value: this.told.text, spellcheck: false, ariaLabel: "The robot's file" }), problem = element("p", { className: "problem", role: "alert" });
+    const dialog = openDialog("The robot as text", area, problem, element("div", { className: "actions" }, button("Apply", () => this.change({ do: "replace", text: area.value }).then(() => dialog.close(), (error) => { problem.textContent = error.message; }), { className: "main" })));
+  }
+
+  async save(file = "") {
+    if (!file && !this.told.file) {
+      const name = element("input", { value: `${this.told.name.replace(/[^\w.-]+/g, "-")}.yaml`, ariaLabel: "Name of the file" }), problem = element("p", { className: "problem", role: "alert" });
+      const dialog = openDialog("Save the robot", element("p", { className: "hint", textContent: `In ${this.start.cards ? "the studio's folder" : "the folder"}, with the runs made so far.` }), name, problem, element("div", { className: "actions" }, button("Save", () => this.saveAs(name.value).then(() => dialog.close(), (error) => { problem.textContent = error.message; }), { className: "main" })));
+      return;
+    }
+    try { await this.saveAs(file); } catch (problem) { this.say(problem.message); }
+  }
+
+  async saveAs(file) {
+    const told = await ask("save", { file });
+    Object.assign(this.told, { file: told.file, saved: true });
+    this.makeTop();
+    this.say(told.said);
+  }
+}
+
+// The direction that all hinges of a planar mechanism share; null if they do not.
+function planeOf(app) {
+  const robot = app.scene.main, found = robot.axes.filter((axis) => robot.known(axis.body)).map((axis) => turned(robot.pose(axis.body).slice(3), axis.direction));
+  if (!found.length) return null;
+  const [first] = found;
+  if (!found.every((axis) => Math.abs(Math.abs(dot(axis, first)) - 1) < 1e-6)) return null;
+  return dot(first, app.show.camera.away) < 0 ? scaled(first, -1) : first;
+}
+
+const desk = new Desk();
+desk.begin().then(() => { kinetree.desk = desk; }, (problem) => { kinetree.problem = String(problem.stack || problem.message); document.getElementById("notice").textContent = problem.message; desk.see("desk"); });

@@ -1,0 +1,50 @@
+// Talking to the studio's server, and elements that several scripts of the desk make.
+
+const TOKEN = new URLSearchParams(location.search).get("token") || "";
+
+async function ask(what, more = {}) {
+  let told;
+  try {
+    const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json", "X-Kinetree-Token": TOKEN }, body: JSON.stringify({ do: what, ...more }) });
+    told = await answer.json();
+  } catch { throw new Error("The studio does not answer: is it still running in the terminal?"); }
+  if (told.message) throw new Error(told.message);
+  return told;
+}
+
+function button(text, act, more = {}) {
+  const made = element("button", { type: "button", textContent: text, ...more });
+  made.onclick = act;
+  return made;
+}
+
+const choice = (label, options, chosen, act) => {
+  const made = element("select", { ariaLabel: label }, ...options.map(([value, text]) => element("option", { value, textContent: text === undefined ? value : text, selected: value === chosen })));
+  if (act) made.onchange = () => act(made.value);
+  return made;
+};
+
+function saveText(name, text, type = "text/plain") {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// A window over the page, with a heading; it is closed by its button, Escape, or a press beside it.
+function openDialog(title, ...children) {
+  const dialog = element("dialog", {});
+  const close = button("×", () => dialog.close(), { className: "plain", title: "Close", ariaLabel: "Close" });
+  dialog.append(element("div", { className: "head" }, element("h2", { textContent: title }), close), ...children);
+  dialog.onclose = () => dialog.remove();
+  dialog.onclick = (e) => { if (e.target === dialog) dialog.close(); };
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+const drawn = (tag, properties = {}, ...children) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(properties)) if (key === "text") made.textContent = value; else made.setAttribute(key, value);
+  made.append(...children.filter(Boolean));
+  return made;
+};

@@ -1,0 +1,192 @@
+"""The studio's server: who is answered, what it opens and takes away, and that it stays in its folder."""
+
+import base64
+import http.client
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import KinetreeError
+from kinetree_studio.desk import opening
+from kinetree_studio.desk.fields import fields
+from kinetree_studio.view.page import unpacked
+from kinetree_studio.view.server import TOKEN
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with kt.studio("four-bar", folder=tmp_path, port=0) as made:
+        yield made
+
+
+def asked(studio, path, method="GET", body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", studio.server.port, timeout=10)
+    content = {"Content-Type": "application/json"} if method == "POST" else {}
+    connection.request(method, path, body, {**content, **headers})
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode(), answer.headers
+
+
+def test_only_who_knows_the_whole_address_is_answered(studio):
+    token = studio.url.partition("token=")[2]
+    assert len(token) >= 32
+    assert studio.server.host == "127.0.0.1"
+    said = json.dumps({"do": "begin"})
+    for wrong in ("", "wrong", token[:-1]):
+        assert asked(studio, f"/?token={wrong}")[0] == 403
+        status, answer, _ = asked(studio, "/do", "POST", said, **{TOKEN: wrong})
+        assert status == 403
+        assert token not in answer
+    assert asked(studio, "/do", "POST", said)[0] == 403
+    status, answer, _ = asked(studio, "/do", "POST", said, **{TOKEN: token})
+    assert status == 200
+    assert json.loads(answer)["desk"]["name"] == "four-bar"
+    status, answer, headers = asked(studio, f"/?token={token}")
+    assert status == 200
+    assert token not in answer
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "default-src &#x27;none&#x27;" in answer
+    assert "connect-src &#x27;self&#x27;" in answer
+    # pages of others, and addresses that others made to point here, are refused before that
+    for foreign in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+        status, answer, _ = asked(studio, "/do", "POST", said, **{TOKEN: token}, **foreign)
+        assert status == 403
+        assert token not in answer
+
+
+def test_two_studios_have_different_addresses(studio, tmp_path):
+    with kt.studio(folder=tmp_path, port=0) as other:
+        assert other.url.partition("token=")[2] != studio.url.partition("token=")[2]
+        assert other.heard({"do": "begin"})["desk"] is None
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.yaml", "/etc/passwd", "a/../../b.yaml", "", ".", "link/secret.yaml", "x\0.yaml"]
+)
+def test_no_file_outside_the_folder_is_read_or_written(studio, tmp_path, name):
+    (tmp_path.parent / "outside").mkdir(exist_ok=True)
+    (tmp_path / "link").symlink_to(tmp_path.parent / "outside")
+    with pytest.raises(KinetreeError, match="only"):
+        studio.heard({"do": "open", "file": name})
+    if name:
+        with pytest.raises(KinetreeError, match="only"):
+            studio.heard({"do": "save", "file": name})
+
+
+def test_an_edit_is_answered_with_the_changed_robot_and_a_mistake_with_the_reason(studio):
+    told = studio.heard({"do": "edit", "edit": {"do": "set", "at": ["bodies", "crank", "mass"], "to": "2 kg"}})
+    assert told["content"]["bodies"][0]["mass"] == "2 kg"
+    assert told["undo"] == "crank: mass = 2 kg"
+    assert told["masses"]["crank"] == 2
+    show = unpacked(told["robot"])
+    assert [s["value"] for s in show["compute"]["sliders"] if s["name"] == "mass of crank"] == [2]
+    with pytest.raises(KinetreeError, match="must be a number"):
+        studio.heard({"do": "edit", "edit": {"do": "set", "at": ["bodies", "crank", "mass"], "to": "heavy"}})
+    assert studio.heard({"do": "undo"})["said"] == "Undone: crank: mass = 2 kg"
+    assert studio.heard({"do": "undo"})["said"] == ""
+    assert studio.heard({"do": "redo"})["content"]["bodies"][0]["mass"] == "2 kg"
+
+
+def test_a_robot_that_cannot_be_computed_is_still_there_to_be_mended(studio):
+    edit = {"do": "set", "at": ["loops", "crank_pin", "seat", "position"], "to": [9, 0, 0]}
+    told = studio.heard({"do": "edit", "edit": edit})
+    assert told["robot"] is None
+    assert "clos" in told["problem"]
+    assert told["content"]["loops"][0]["seat"]["position"][0] == "9"
+    assert studio.heard({"do": "undo"})["robot"]
+
+
+def test_numbers_of_sliders_are_kept(studio):
+    told = studio.heard({"do": "numbers", "values": {"length of rocker": 0.13, "gravity": 1.62}})
+    assert not told["problem"]
+    robot = studio.document.robot
+    assert np.allclose(robot.model.gravity, [0, -1.62, 0])
+    assert np.allclose(robot.model.joint("coupler_joint").placement.position, [0.13, 0, 0])
+
+
+def test_all_systems_have_a_card_with_a_picture(studio):
+    cards = opening.cards()
+    assert [card["name"] for card in cards] == list(kt.gallery.names())
+    assert {card["group"] for card in cards} >= {"Shah", "Khalil", "Others"}
+    for name in ("four-bar", "stewart-platform", "hexapod"):
+        drawn = opening.picture(name)
+        flat = np.array([*np.reshape(drawn["lines"], (-1, 2)), *drawn["spots"]])
+        assert flat.min() >= -1e-6
+        assert flat.max() <= 1 + 1e-6
+        assert abs(np.ptp(flat, axis=0).max() - 1) < 1e-3
+
+
+def test_cards_have_all_fields_of_the_library():
+    known = fields()
+    joint = {field["at"][-1] for field in known["bodies"] if field["at"][0] == "joint"}
+    assert set(kt.DHRow.__dataclass_fields__) >= set(known["rows"])
+    assert joint >= {"kind", "actuated", "lower", "damping", "stiffness", "rotor_inertia", "stribeck"}
+    assert known["kinds"]["prismatic"]["slides"]
+    assert [p["name"] for p in known["kinds"]["helical"]["parameters"]]
+    json.dumps(known, allow_nan=False)
+
+
+def in_base64(content):
+    return base64.b64encode(content).decode()
+
+
+def test_dropped_files_are_opened(studio, tmp_path):
+    kt.load("kuka-kr5").save(tmp_path / "arm.urdf")
+    arm = (tmp_path / "arm.urdf").read_bytes()
+    told = studio.heard({"do": "open", "dropped": {"arm.urdf": in_base64(arm)}})
+    assert told["file"] == ""  # it is not saved over anything
+    assert len(told["bodies"]) == 6
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w") as archive:
+        archive.writestr("robot/arm.urdf", arm)
+        archive.writestr("robot/readme.txt", "an arm")
+    assert len(studio.heard({"do": "open", "dropped": {"arm.zip": in_base64(kept.getvalue())}})["bodies"]) == 6
+    with zipfile.ZipFile(kept, "w") as archive:
+        archive.writestr("../arm.urdf", arm)
+    for wrong in (
+        {"arm.zip": in_base64(kept.getvalue())}, {"a.zip": in_base64(b"no zip")}, {"a.txt": in_base64(b"")},
+        {"a.urdf": in_base64(arm), "b.urdf": in_base64(arm)}, {"a.urdf": "!"},
+    ):  # fmt: skip
+        with pytest.raises(KinetreeError):
+            studio.heard({"do": "open", "dropped": wrong})
+    assert len(studio.document.robot.body_names) == 6
+
+
+def test_a_zip_that_unfolds_too_far_is_refused(studio, monkeypatch):
+    monkeypatch.setattr(opening, "MOST_BYTES", 1000)
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("robot.yaml", b"#" * 100_000)
+    with pytest.raises(KinetreeError, match="holds more"):
+        studio.heard({"do": "open", "dropped": {"a.zip": in_base64(kept.getvalue())}})
+
+
+def test_it_is_saved_in_the_folder_and_taken_away(studio, tmp_path):
+    assert studio.heard({"do": "save", "file": "mine.yaml"})["file"] == "mine.yaml"
+    assert kt.load(tmp_path / "mine.yaml") == kt.load("four-bar")
+    assert studio.heard({"do": "begin"})["files"] == ["mine.yaml"]
+    for form, ending in (("yaml", ".yaml"), ("mjcf", ".xml"), ("python", ".py")):
+        taken = studio.heard({"do": "take", "form": form})
+        assert taken["name"] == f"mine{ending}"
+        assert taken["text"]
+    with pytest.raises(KinetreeError, match="URDF cannot express"):  # in the words of the library
+        studio.heard({"do": "take", "form": "urdf"})
+    with pytest.raises(KinetreeError, match="taken away as"):
+        studio.heard({"do": "take", "form": "exe"})
+
+
+def test_new_robots_can_be_opened(studio):
+    assert studio.heard({"do": "open", "blank": True})["robot"]
+    table = {"convention": "modified", "rows": [{"mass": 1, "com": [0.5, 0, 0]}]}
+    assert studio.heard({"do": "open", "text": f"kinetree: 1\nname: arm\ntable: {json.dumps(table)}\n"})["robot"]
+    with pytest.raises(KinetreeError, match="paint"):
+        studio.heard({"do": "paint"})
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(KinetreeError, match="no folder"):
+        kt.studio(folder=tmp_path / "nowhere", port=0)

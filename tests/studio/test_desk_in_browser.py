@@ -1,0 +1,222 @@
+"""The studio as its users click it, in a real Chromium without a window; clicks are counted."""
+
+import time as clock
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.chromium import Page
+from kinetree.errors import OptionError
+from kinetree_studio.view.browser import Browser, find_browser
+
+try:
+    BROWSER = find_browser()
+except OptionError as problem:
+    BROWSER, REASON = None, str(problem)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
+    pytest.mark.xdist_group("browser"),
+]
+
+FIND = """((what) => {
+  const bold = (x) => (x.querySelector(":scope > b") || {}).textContent;
+  const named = (x) => [x.textContent.trim(), x.title, x.dataset.name, bold(x)];
+  const found = [...document.querySelectorAll("button")].find((x) => x.offsetParent && named(x).includes(what));
+  if (!found) return null;
+  found.scrollIntoView({ block: "center" });
+  const box = found.getBoundingClientRect();
+  return [box.left + box.width / 2, box.top + box.height / 2];
+})"""
+
+FIELDS = """
+window.field = (name) => [...document.querySelectorAll("#build .field")].find((x) => x.textContent.startsWith(name));
+window.enter = (name, text) => {
+  const x = field(name).querySelector("input");
+  x.value = text;
+  x.dispatchEvent(new Event("change"));
+};
+0
+"""
+
+
+class Desk(Page):
+    """The studio in the browser, with a count of clicks."""
+
+    def __init__(self, browser, url):
+        super().__init__(browser, url, "kinetree.desk")
+        self.clicks = 0
+
+    def at(self, x, y):
+        """Click a place."""
+        self.clicks += 1
+        self.mouse("mousePressed", x, y)
+        self.mouse("mouseReleased", x, y, held=False)
+
+    def click(self, what):
+        """Click what is called so."""
+        found = self(f"{FIND}({what!r})")
+        assert found, what
+        self.at(*found)
+
+    def type(self, label, text):
+        """Click a field, type, and leave it with Enter."""
+        self.clicks += 1
+        self(f"""window.typed = document.querySelector('input[aria-label="{label}"]'); typed.focus(); typed.select()""")
+        self.browser.call("Input.insertText", text=text)
+        for kind in ("keyDown", "keyUp"):
+            self.browser.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13)
+
+    def settled(self):
+        """Wait for the robot that is open."""
+        self.wait("kinetree.app && kinetree.app.drawn && document.body.dataset.shows === 'desk'")
+
+    def clean(self):
+        """Nothing was said on the console, refused, or thrown."""
+        assert self("problems") == []
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    blank = tmp_path_factory.mktemp("page") / "blank.html"
+    blank.write_text("<!doctype html>")
+    made = Browser(blank.as_uri(), (1280, 800))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    made = []
+
+    def start(robot=None):
+        made.append(kt.studio(robot, folder=tmp_path, port=0))
+        return made[0], Desk(browser, made[0].url)
+
+    yield start
+    for studio in made:
+        studio.close()
+
+
+def test_a_blank_page_becomes_a_running_four_bar_in_twelve_clicks(opened):
+    begin = clock.monotonic()
+    studio, desk = opened()
+    desk.click("Linkage by points")
+    places = [(250, 560), (250, 500), (560, 300), (650, 560)]
+    for place in places:
+        desk.at(*place)
+    desk.click("Ground pin")
+    desk.at(*places[0])
+    desk.at(*places[-1])
+    desk.click("Motor")
+    desk.at(*places[0])
+    desk.click("Run it")
+    desk.settled()
+    desk.wait("kinetree.app.mode === 'turn' && kinetree.app.time > 0.2")
+    assert desk("kinetree.app.plot.group.title") == "Torque of motors"
+    assert desk("kinetree.app.turn.whole")  # the crank turns round
+    assert desk.clicks <= 12
+    assert clock.monotonic() - begin < 60
+    # the curve is that of Python
+    robot = studio.document.robot
+    states = desk("kinetree.app.turn.states.map((s) => [[...s.q], [...s.v]])")
+    torque = desk("kinetree.app.turned.map((m) => m.tau[0])")
+    for k in (20, 77, 140):
+        q, v = (np.array(x) for x in states[k])
+        v = robot.velocities(q, [v[0]])
+        a = robot.accelerations(q, v, [0.0])
+        assert abs(robot.inverse_dynamics(q, v, a)[0] - torque[k]) < 1e-9
+    desk.clean()
+
+
+def test_an_arm_from_a_table_has_its_torques_plotted_in_fifteen_clicks(opened):
+    _, desk = opened()
+    desk.click("DH table: Craig (modified)")
+    desk.settled()
+    desk.type("a of row 2", "0.8")
+    desk.wait("kinetree.desk.told.content.table.rows[1].a === '0.8' && kinetree.app && kinetree.app.drawn")
+    desk.type("mass of row 2", "2")
+    desk.wait("kinetree.desk.told.content.table.rows[1].mass === '2' && kinetree.app && kinetree.app.drawn")
+    desk.click("Turn")
+    desk.wait("kinetree.app.mode === 'turn' && kinetree.app.time > 0.1")
+    assert desk("kinetree.app.plot.group.title") == "Torque of motors"
+    assert desk("kinetree.app.plot.group.names.length") == 2
+    assert desk.clicks <= 15
+    robot = kt.from_dh(
+        [{"mass": 1, "com": (0.5, 0, 0), "inertia": (0.001, 0.0833, 0.0833)},
+         {"a": 0.8, "mass": 2, "com": (0.5, 0, 0), "inertia": (0.001, 0.0833, 0.0833)}], gravity=(0, -9.81, 0),
+    )  # fmt: skip
+    q, v = np.array(desk("[[...kinetree.app.turn.states[33].q], [...kinetree.app.turn.states[33].v]]"))
+    assert np.allclose(desk("[...kinetree.app.turned[33].tau]"), robot.inverse_dynamics(q, v, [0, 0]), atol=1e-9)
+    desk.clean()
+
+
+def test_numbers_are_changed_refused_at_their_field_and_taken_back(opened):
+    studio, desk = opened("four-bar")
+    desk.settled()
+    desk(FIELDS)
+    before = desk("[...kinetree.app.q]")
+    desk("enter('mass', '2 kg')")
+    desk.wait("kinetree.desk.told.masses.crank === 2")
+    desk.wait("kinetree.app && kinetree.app.drawn")
+    assert np.allclose(desk("[...kinetree.app.q]"), before, atol=1e-9)  # the pose stays
+    desk("enter('mass', 'heavy')")
+    desk.wait("field('mass').querySelector('.problem').textContent !== ''")
+    assert desk("field('mass').querySelector('.problem').textContent") == "mass must be a number, not 'heavy'"
+    assert studio.document.robot.body("crank").mass == 2
+    desk("kinetree.desk.step('undo')")
+    desk.wait("kinetree.desk.told.masses.crank === 1.5")
+    desk("kinetree.desk.step('redo').then(() => 0)")
+    # a design beside it: its ghost, its curve, both peaks
+    desk("kinetree.desk.keepBeside().then(() => 0)")
+    lengthened = "{do: 'set', at: ['loops', 'crank_pin', 'seat', 'position'], to: ['130 mm', 0, 0]}"
+    desk(f"kinetree.desk.change({lengthened}).then(() => 0)")
+    desk.settled()
+    assert desk("kinetree.app.scene.robots.length") == 2
+    beside = desk("[...kinetree.app.plot.groups[0].beside]")
+    heavier = kt.load("four-bar").with_parameters({"bodies": {"crank": {"mass": 2.0}}})
+    states = desk("[[...kinetree.desk.beside.q]]")
+    assert heavier.closure_error(np.array(states[0])) < 1e-9
+    assert np.isfinite(beside).all()
+    assert desk("document.querySelectorAll('table.compared tr').length") == 2
+    desk.clean()
+
+
+def test_runs_of_the_page_become_python_with_the_same_numbers(opened, monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")  # as users have it: the reference closes loops less tightly
+    studio, desk = opened("four-bar")
+    desk.settled()
+    desk.wait("kinetree.app.mode === 'turn'")
+    clock.sleep(1.0)
+    assert [run.KIND for run in studio.document.runs] == ["turn"]
+    torque = desk("kinetree.app.turned.map((m) => m.tau[0])")
+    desk.click("Let go")
+    desk.wait("kinetree.app.mode === 'run' && kinetree.app.time > 0.3")
+    desk.click("Pause")
+    end = desk("[...kinetree.app.state.slice(0, 3)]")
+    clock.sleep(0.5)
+    assert [run.KIND for run in studio.document.runs] == ["turn", "let go"]
+    done = {}
+    exec(studio.document.script(), done)
+    assert np.abs(done["tau"][:, 0] - torque).max() < 1e-7
+    assert np.abs(done["record"].q[-1] - end).max() < 1e-9
+    desk.clean()
+
+
+def test_names_from_files_are_text_and_a_phone_sees_all(opened):
+    studio, desk = opened()
+    bad = "<img src=x onerror=alert(1)>"
+    body = f"{{name: '{bad}', parent: base, joint: revolute, mass: 1, com: [1, 0, 0]}}"
+    studio.heard({"do": "open", "text": f"kinetree: 1\nname: '{bad}'\nbodies:\n  - {body}\n"})
+    desk("location.reload()")
+    clock.sleep(0.5)
+    desk.wait("window.kinetree && kinetree.app && kinetree.app.drawn")
+    assert desk("document.querySelectorAll('img').length") == 0
+    assert bad in desk("document.querySelector('.tree').textContent")
+    desk.browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=False)
+    clock.sleep(0.3)
+    assert desk("document.documentElement.scrollWidth") <= 390
+    assert desk("document.getElementById('stage').clientHeight") > 250
+    desk.browser.call("Emulation.clearDeviceMetricsOverride")
