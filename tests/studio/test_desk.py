@@ -179,6 +179,16 @@ def test_it_is_saved_in_the_folder_and_taken_away(studio, tmp_path):
         studio.heard({"do": "take", "form": "exe"})
 
 
+def test_another_file_is_replaced_only_when_that_is_wanted(studio, tmp_path):
+    (tmp_path / "other.yaml").write_text("mine")
+    assert studio.heard({"do": "save", "file": "other.yaml"}) == {"exists": "other.yaml"}
+    assert (tmp_path / "other.yaml").read_text() == "mine"
+    studio.heard({"do": "save", "file": "other.yaml", "over": True})
+    studio.heard({"do": "edit", "edit": {"do": "set", "at": ["name"], "to": "another"}})
+    assert studio.heard({"do": "save", "file": "other.yaml"})["saved"]
+    assert kt.load(tmp_path / "other.yaml").name == "another"
+
+
 def test_new_robots_can_be_opened(studio):
     assert studio.heard({"do": "open", "blank": True})["robot"]
     table = {"convention": "modified", "rows": [{"mass": 1, "com": [0.5, 0, 0]}]}

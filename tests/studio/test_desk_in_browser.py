@@ -96,6 +96,7 @@ def opened(browser, tmp_path):
         return made[0], Desk(browser, made[0].url)
 
     yield start
+    browser.evaluate("if (window.kinetree && kinetree.desk) kinetree.desk.told = null; 0")  # nothing to be kept
     for studio in made:
         studio.close()
 
@@ -128,6 +129,20 @@ def test_a_blank_page_becomes_a_running_four_bar_in_twelve_clicks(opened):
         v = robot.velocities(q, [v[0]])
         a = robot.accelerations(q, v, [0.0])
         assert abs(robot.inverse_dynamics(q, v, a)[0] - torque[k]) < 1e-9
+    # back in the plane, a point is dragged, and the robot is the changed drawing, until that is undone
+    desk.click("Change the drawing")
+    u, v = desk("kinetree.desk.drawing.seen(kinetree.desk.drawing.now.points.C)")
+    left, top = desk("(({ left, top }) => [left, top])(kinetree.desk.drawing.svg.getBoundingClientRect())")
+    x, y = left + u, top + v
+    desk.mouse("mousePressed", x, y)
+    desk.mouse("mouseMoved", x + 40, y - 20)
+    desk.mouse("mouseReleased", x + 40, y - 20, held=False)
+    moved = desk("kinetree.desk.drawing.now.points.C")
+    desk.click("Run it")
+    desk.wait("kinetree.desk.told.undo !== ''")
+    assert np.allclose(studio.document.robot.model.drawing.drawn["C"], np.array(moved) / 1000)
+    studio.document.undo()
+    assert studio.document.robot == robot
     desk.clean()
 
 

@@ -127,6 +127,20 @@ def test_removing_a_body_takes_what_hangs_on_it():
     assert not document.robot.model.loops
 
 
+def test_a_drawing_is_replaced_line_by_line():
+    document = Document.open("wiper")
+    drawing = document.value("linkage")
+    document.set(
+        "linkage",
+        to={**drawing, "points": document.robot.model.drawing.drawn, "units": "m", "width": 0.015, "thickness": 0.003},
+    )
+    assert "# The linkage of two windscreen wipers" in document.text
+    assert "\n    C: [0, 0]\n" in document.text
+    q, first = document.robot.neutral(), kt.load("wiper")
+    assert document.robot.joint_names == first.joint_names
+    assert abs(document.robot.potential_energy(q) - first.potential_energy(q)) < 1e-12
+
+
 def test_springs_motors_and_loops_are_added(tmp_path):
     document = Document.open("four-bar")
     ends = [{"body": "crank", "position": [0, 0, 0]}, {"body": "coupler", "position": [0, 0, 0]}]

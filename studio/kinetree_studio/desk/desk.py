@@ -28,9 +28,9 @@ from ..view.show import has_screen
 from . import opening
 from .fields import fields
 
-PORT = 8090
+STUDIO_PORT = 8090
 
-LARGEST = 80_000_000
+LARGEST_UPLOAD = 80_000_000
 """Bytes of the largest message: dropped files."""
 
 OWN_SCRIPTS = ("link.js", "start.js", "card.js", "drawing.js", "beside.js", "desk.js")
@@ -75,11 +75,11 @@ class Studio:
         The address of the page, with a secret that changes every time.
     """
 
-    def __init__(self, document: Document | None, folder: Path, port: int = PORT) -> None:
+    def __init__(self, document: Document | None, folder: Path, port: int = STUDIO_PORT) -> None:
         self.document, self.folder = document, folder
         self._lock = threading.Lock()
         self.server = PageServer(
-            "127.0.0.1", port, self._page, dict, self.heard, token=secrets.token_urlsafe(24), largest=LARGEST
+            "127.0.0.1", port, self._page, dict, self.heard, token=secrets.token_urlsafe(24), largest=LARGEST_UPLOAD
         )
 
     @property
@@ -185,7 +185,10 @@ class Studio:
     def _save(self, news: News) -> News:
         document = self._open_document
         name = str(news.get("file") or "")
-        path = document.save(opening.inside(self.folder, name) if name else None)
+        wanted = opening.inside(self.folder, name) if name else document.path
+        if wanted is not None and wanted.exists() and wanted != document.path and not news.get("over"):
+            return {"exists": name}
+        path = document.save(wanted)
         return {"said": f"Saved {path}", "saved": True, "file": self._file()}
 
     def _take(self, news: News) -> News:
@@ -229,6 +232,9 @@ class Studio:
             "bodies": list(document.robot.body_names), "base": document.robot.model.base.name,
             "masses": {body.name: body.mass for body in document.robot.model.bodies}, "runs": len(document.runs),
         }  # fmt: skip
+        drawing = document.robot.model.drawing
+        if drawing is not None:
+            answer["places"] = {name: list(place) for name, place in drawing.drawn.items()}
         try:
             answer["robot"] = packed(_content(document.robot, news.get("pose")))
         except KinetreeError as problem:
@@ -261,8 +267,8 @@ def _pose(robot: Robot, pose: Mapping[str, Any]) -> Any:
 
 
 def studio(
-    robot: Robot | str | os.PathLike[str] | None = None, *, folder: str | os.PathLike[str] = ".", port: int = PORT,
-    open_browser: bool = False,
+    robot: Robot | str | os.PathLike[str] | None = None, *, folder: str | os.PathLike[str] = ".",
+    port: int = STUDIO_PORT, open_browser: bool = False,
 ) -> Studio:  # fmt: skip
     """Open the studio: a page in the browser on which robots are built, moved and run.
 

@@ -97,7 +97,7 @@ def _kind(kind: Any) -> dict[str, Any]:
         made = kind()
     return {
         "slides": bool(made is not None and made.q_units and made.q_units[0] == "m"),
-        "freedoms": None if made is None else made.nv,
+        "driven": made is not None and made.usually_driven,
         "parameters": [
             {"name": f.name, "usual": f.default if isinstance(f.default, str) or _is_finite(f.default) else None}
             for f in own

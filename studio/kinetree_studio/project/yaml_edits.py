@@ -49,6 +49,20 @@ def written(value: Any, *, is_name: bool = False) -> str:
     return text if not is_name and _is_number(text) else quoted_word(text)
 
 
+def _lines(value: Mapping[str, Any], indent: int) -> list[str]:
+    """Return a mapping with a line for each key, and for each key of mappings in it."""
+    found = []
+    for key, own in value.items():
+        if isinstance(own, Mapping) and own:
+            found += [f"{' ' * indent}{quoted_word(key)}:"]
+            found += [
+                f"{' ' * (indent + 2)}{quoted_word(k)}: {written(x, is_name=key in NAMES)}" for k, x in own.items()
+            ]
+        else:
+            found.append(f"{' ' * indent}{quoted_word(key)}: {written(own, is_name=key in NAMES)}")
+    return found
+
+
 NAMES = (
     "name", "joint_name", "parent", "child", "predecessor", "successor", "body", "leader", "kind", "axis", "of",
     "side", "points", "between", "wheels", "units", "convention", "follows",
@@ -139,6 +153,8 @@ def put(text: str, at: Path, value: Any) -> str:
     new = written(value, is_name=key in NAMES)
     if node is not None:
         start, end = node.start_mark.index, _end(node)
+        if isinstance(value, Mapping) and value and isinstance(node, yaml.MappingNode) and not node.flow_style:
+            new = "\n".join(_lines(value, node.start_mark.column)).lstrip()
         return f"{text[:start]}{'' if end > start else ' '}{new}{text[end:]}"
     parent = node_at(root, at[:-1])
     if parent is None:

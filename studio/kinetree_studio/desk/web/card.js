@@ -123,7 +123,8 @@ class Builder {
       rows.push(element("div", { className: "head" }, name, LISTS[chosen.section] ? button("Remove", () => this.remove(chosen, problem)) : null), problem);
     }
     const slides = this.slides(chosen.section, value), groups = { first: [], more: [] };
-    for (const field of this.fields[chosen.section] || []) groups[field.more ? "more" : "first"].push(this.row(field, value, slides));
+    const alone = chosen.section === "bodies" && !value.parent;  // its joints are listed apart
+    for (const field of this.fields[chosen.section] || []) if (!(alone && ["joint", "placement"].includes(field.at[0]))) groups[field.more ? "more" : "first"].push(this.row(field, value, slides));
     if (chosen.section === "bodies" && value.joint) groups.first.splice(3, 0, element("h4", { textContent: "Joint" }));
     if (this.content.table && chosen.section === "robot") rows.push(...this.table());
     else if (this.content.linkage && chosen.section === "robot") rows.push(this.row({ at: ["gravity"], label: "gravity", form: "list", units: ["m/s²", "m/s²"], help: "In the plane of the drawing." }, this.content.linkage, false, ["linkage"]));
@@ -201,7 +202,7 @@ class Builder {
   word(raw, put) { const made = this.input([].concat(raw || []).join(" ")); made.onchange = () => put(made.value.trim() || null, made); return made; }
 
   flag(raw, field, value, put) {
-    const moves = this.fields.kinds[this.kindOf(value)] || {}, usual = ["revolute", "prismatic", "continuous", "helical"].includes(this.kindOf(value)) && moves.freedoms > 0;
+    const usual = Boolean((this.fields.kinds[this.kindOf(value)] || {}).driven);
     const made = element("input", { type: "checkbox", checked: raw === undefined ? usual : raw === "true" });
     made.onchange = () => put(made.checked);
     return made;

@@ -166,6 +166,7 @@ class Desk {
     this.builder = new Builder(document.getElementById("build"), this);
     this.blank = document.getElementById("stage").cloneNode(true);
     this.labels = false;
+    addEventListener("beforeunload", (e) => { if (this.unsaved) e.preventDefault(); });
     addEventListener("keydown", (e) => {
       if (!(e.ctrlKey || e.metaKey) || document.body.dataset.shows !== "desk" || ["INPUT", "TEXTAREA"].includes(e.target.tagName)) return;
       const key = e.key.toLowerCase();
@@ -194,7 +195,10 @@ class Desk {
     if (what !== "desk" && this.app) this.app.playing = false;
   }
 
+  get unsaved() { return Boolean(this.told && this.told.undo && !this.told.saved); }
+
   async open(what) {
+    if (this.unsaved && !confirm(`The changes of ${this.told.name} are not saved. Leave them?`)) return;
     this.start.problem.textContent = "";
     try {
       const told = await ask("open", what);
@@ -333,7 +337,7 @@ class Desk {
   firstView({ table }) {
     const { app } = this, { shown } = app.show;
     Object.assign(shown, { ground: false, frames: Boolean(table) });
-    if (table) Object.assign(app.orbit, { target: [0, 0, 0], zoomed: 2.2 });
+    if (table) Object.assign(app.orbit, { target: [0, 0, 0], zoomed: 1.6 });
     if (planeOf(app)) document.querySelector("#views button").click();
     app.refresh();
   }
@@ -375,8 +379,13 @@ class Desk {
     try { await this.saveAs(file); } catch (problem) { this.say(problem.message); }
   }
 
-  async saveAs(file) {
-    const told = await ask("save", { file });
+  async saveAs(file, over = false) {
+    const told = await ask("save", { file, over });
+    if (told.exists) {
+      if (!confirm(`${told.exists} exists already. Replace it?`)) throw new Error("Not saved: choose another name.");
+      await this.saveAs(file, true);
+      return;
+    }
     Object.assign(this.told, { file: told.file, saved: true });
     this.makeTop();
     this.say(told.said);

@@ -29,11 +29,14 @@ class Drawing {
     this.svg.addEventListener("pointermove", (e) => this.moved(e));
     this.svg.addEventListener("pointerup", (e) => this.up(e));
     this.svg.addEventListener("wheel", (e) => { e.preventDefault(); this.across *= Math.exp(0.0012 * e.deltaY); this.draw(); }, { passive: false });
-    addEventListener("keydown", (e) => { if (e.key === "Escape" && !node.hidden) { this.last = null; this.draw(); } });
+    addEventListener("keydown", (e) => {
+      if (node.hidden || e.target.tagName === "INPUT") return;
+      if (e.key === "Escape") { this.last = null; this.draw(); } else if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") { e.preventDefault(); this.back(); }
+    });
     new ResizeObserver(() => { if (!node.hidden) this.draw(); }).observe(this.svg);
   }
 
-  // Begin with an empty plane, or with the drawing of a linkage whose points are given by coordinates.
+  // Begin with an empty plane, or with the drawing of the linkage that is open.
   begin(linkage) {
     this.given = linkage || null;
     this.steps = [];
@@ -48,8 +51,10 @@ class Drawing {
       const motor = linkage.motor && typeof linkage.motor === "object" && !Array.isArray(linkage.motor) ? Object.keys(linkage.motor) : words(linkage.motor);
       this.now = { points: JSON.parse(JSON.stringify(linkage.points)), bars: Object.fromEntries(Object.entries(bars).map(([name, bar]) => [name, bar && bar.points ? { ...bar, points: words(bar.points) } : { points: words(bar) }])), ground: words(linkage.ground), motor: motor[0] || "", sliders: Object.fromEntries(Object.entries(linkage.sliders || {}).map(([p, own]) => [p, own])) };
       this.factor = { m: 1000, cm: 10, mm: 1, in: 25.4 }[linkage.units || "m"] || 1;
-      for (const [p, place] of Object.entries(this.now.points)) if (Array.isArray(place)) this.now.points[p] = place.map((x) => this.factor * Number(x)); else this.problem.textContent = `Point ${p} is given by distances: change such a drawing in the file.`;
-      const places = Object.values(this.now.points).filter(Array.isArray), low = [0, 1].map((k) => Math.min(...places.map((p) => p[k]))), high = [0, 1].map((k) => Math.max(...places.map((p) => p[k])));
+      const measured = Object.keys(this.now.points).filter((p) => !Array.isArray(this.now.points[p])), { places } = this.desk.told;
+      for (const p of Object.keys(this.now.points)) this.now.points[p] = measured.includes(p) || !this.now.points[p].every((x) => PLAIN_NUMBER.test(x)) ? places[p].map((x) => 1000 * x) : this.now.points[p].map((x) => this.factor * Number(x));
+      if (measured.length) this.problem.textContent = `${measured.join(", ")}: given by distances in the file, and by coordinates once the drawing is changed here.`;
+      const all = Object.values(this.now.points), low = [0, 1].map((k) => Math.min(...all.map((p) => p[k]))), high = [0, 1].map((k) => Math.max(...all.map((p) => p[k])));
       this.center = [0, 1].map((k) => 0.5 * (low[k] + high[k]));
       this.across = 1.8 * Math.max(high[0] - low[0], high[1] - low[1], 10);
     }
@@ -81,7 +86,7 @@ class Drawing {
 
   near(e) {
     const box = this.svg.getBoundingClientRect(), away = ([, p]) => { const [u, v] = this.seen(p); return Math.hypot(u - (e.clientX - box.left), v - (e.clientY - box.top)); };
-    const found = Object.entries(this.now.points).filter(([, p]) => Array.isArray(p)).sort((a, b) => away(a) - away(b))[0];
+    const found = Object.entries(this.now.points).sort((a, b) => away(a) - away(b))[0];
     return found && away(found) < (e.pointerType === "touch" ? 2.2 : 1.4) * GRABBED ? found[0] : "";
   }
 
@@ -146,7 +151,7 @@ class Drawing {
     for (let x = Math.ceil(left / step) * step; x < left + wide / s; x += step) { const [u] = this.seen([x, 0]); parts.push(drawn("line", { class: x === 0 ? "axis" : "grid", x1: u, x2: u, y1: 0, y2: tall }), drawn("text", { class: "tick", x: u + 3, y: tall - 4, text: x })); }
     for (let y = Math.floor(top / step) * step; y > top - tall / s; y -= step) { const [, v] = this.seen([0, y]); parts.push(drawn("line", { class: y === 0 ? "axis" : "grid", y1: v, y2: v, x1: 0, x2: wide }), drawn("text", { class: "tick", x: 3, y: v - 3, text: `${y} mm` })); }
     Object.entries(now.bars).forEach(([name, bar], k) => {
-      const at = bar.points.map((p) => now.points[p]).filter(Array.isArray).map((p) => this.seen(p)), color = CURVE_COLORS[(k + 1) % CURVE_COLORS.length];
+      const at = bar.points.map((p) => now.points[p]).filter(Boolean).map((p) => this.seen(p)), color = CURVE_COLORS[(k + 1) % CURVE_COLORS.length];
       const shape = drawn("polygon", { class: "bar", points: at.map((p) => p.join(",")).join(" "), stroke: color, fill: at.length > 2 ? color : "none", "fill-opacity": 0.25 });
       shape.dataset.bar = name;
       parts.push(shape);
@@ -154,7 +159,6 @@ class Drawing {
     });
     if (this.last && this.pointer && now.points[this.last]) { const [a, b] = [this.seen(now.points[this.last]), this.seen(this.snapped(this.pointer))]; parts.push(drawn("line", { class: "next", x1: a[0], y1: a[1], x2: b[0], y2: b[1] })); }
     for (const [name, place] of Object.entries(now.points)) {
-      if (!Array.isArray(place)) continue;
       const [u, v] = this.seen(place), along = (now.sliders[name] || {}).along || now.sliders[name];
       if (now.ground.includes(name)) parts.push(drawn("path", { class: "pin", d: `M${u} ${v}l-10 17h20z M${u - 15} ${v + 17}h30` }));
       if (along) parts.push(drawn("path", { class: "pin", d: along === "y" ? `M${u - 7} ${v - 13}h14v26h-14z M${u - 11} ${v - 32}v64` : `M${u - 13} ${v - 7}h26v14h-26z M${u - 32} ${v + 11}h64` }));
@@ -167,7 +171,7 @@ class Drawing {
 
   // Points and bars as numbers.
   tell() {
-    const { now } = this, rows = Object.entries(now.points).filter(([, place]) => Array.isArray(place)).map(([name, place]) => element("tr", {}, element("td", { textContent: name }), ...[0, 1].map((k) => {
+    const { now } = this, rows = Object.entries(now.points).map(([name, place]) => element("tr", {}, element("td", { textContent: name }), ...[0, 1].map((k) => {
       const input = element("input", { value: Number(place[k].toPrecision(8)), ariaLabel: `${"xy"[k]} of ${name}` });
       input.onchange = () => { const x = Number(input.value.replace(",", ".")); if (input.value.trim() && Number.isFinite(x)) this.step((own) => { own.points[name][k] = x; }); else input.classList.add("wrong"); };
       return element("td", {}, input);
@@ -188,7 +192,7 @@ class Drawing {
   // What the file says of it.
   written() {
     const { now, given } = this, factor = given ? this.factor : 1, { points: _, bars: __, ground: ___, motor: ____, sliders: _____, ...others } = given || { units: "mm", ...STEEL };
-    const points = Object.fromEntries(Object.entries(now.points).map(([p, place]) => [p, Array.isArray(place) ? place.map((x) => Number((x / factor).toPrecision(15))) : numbered(place)]));
+    const points = Object.fromEntries(Object.entries(now.points).map(([p, place]) => [p, place.map((x) => Number((x / factor).toPrecision(15)))]));
     const bars = Object.fromEntries(Object.entries(now.bars).map(([name, bar]) => [name, Object.keys(bar).length > 1 ? { ...numbered({ ...bar, points: undefined }), points: bar.points } : bar.points]));
     const more = { ...(now.motor ? { motor: [now.motor] } : {}), ...(Object.keys(now.sliders).length ? { sliders: now.sliders } : {}) };
     return { ...numbered(others), ...(others.units ? { units: others.units } : {}), points, bars, ground: now.ground, ...more };
@@ -200,9 +204,12 @@ class Drawing {
       const linkage = this.written();
       if (this.given) await this.desk.change({ do: "set", at: ["linkage"], to: linkage });
       else {
-        await this.desk.open({ text: `kinetree: 1\nname: linkage\nlinkage: ${JSON.stringify(linkage)}\n` });
+        await this.desk.open({ text: `kinetree: 1\nname: linkage\nlinkage:\n${inLines(linkage)}` });
         if (this.desk.app && this.desk.app.mode === "turn") this.desk.app.play(true);
       }
     } catch (problem) { this.problem.textContent = problem.message.replace(/^[^\n:]*\.yaml(, line \d+)?: /, ""); }
   }
 }
+
+// A mapping as YAML with a line for each key, and for each key of its points and bars.
+const inLines = (mapping, indent = "  ") => Object.entries(mapping).map(([key, value]) => `${indent}${JSON.stringify(key).replace(/^"([A-Za-z_]\w+)"$/, "$1")}:${value !== null && typeof value === "object" && !Array.isArray(value) && indent.length < 4 ? `\n${inLines(value, `${indent}  `)}` : ` ${JSON.stringify(value)}\n`}`).join("");

@@ -1,8 +1,14 @@
 // Talking to the studio's server, and elements that several scripts of the desk make.
 
+const BUSY_AFTER = 300;  // milliseconds after which the page says that it waits
 const TOKEN = new URLSearchParams(location.search).get("token") || "";
 
 async function ask(what, more = {}) {
+  const waits = setTimeout(() => document.body.classList.add("busy"), BUSY_AFTER);
+  try { return await answered(what, more); } finally { clearTimeout(waits); document.body.classList.remove("busy"); }
+}
+
+async function answered(what, more) {
   let told;
   try {
     const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json", "X-Kinetree-Token": TOKEN }, body: JSON.stringify({ do: what, ...more }) });
