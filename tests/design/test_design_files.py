@@ -77,6 +77,7 @@ def test_the_command_line_writes_mechanism_report_table_and_picture(folder):
     assert "rms torque" in (place / "report.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_the_front_of_two_goals(folder):
     study = STUDY.replace("samples: 24", "samples: 12\n  pareto: 3").replace(
         "free: {A: 8, B: [0 cm, 12 cm]}", "free: {A: 8}"

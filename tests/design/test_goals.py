@@ -84,6 +84,7 @@ def close_to(goal):
     return 2e-2 if isinstance(goal, (design.Energy, design.Dwell)) else 1e-3
 
 
+@pytest.mark.slow
 def test_numbers_of_goals_are_those_of_other_algorithms(drawn):
     """And all of them together are made better."""
     found = design(
@@ -141,6 +142,7 @@ def missed(path, points):
     return np.linalg.norm(points[:, None] - near, axis=-1).min(axis=1)
 
 
+@pytest.mark.slow
 def test_goals_of_points_as_limits(drawn):
     """A path that may be missed by 20 mm, a line by 30 mm, places in any order: torque makes use of it."""
     path = np.array([(0.4, 1.2), (0.1, 1.1), (-0.1, 0.9)])

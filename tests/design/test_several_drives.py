@@ -36,6 +36,7 @@ def goes_straight(found):
     return True
 
 
+@pytest.mark.slow
 def test_points_are_met_in_one_assembly_or_it_is_said(five_bar):
     free, options = {"A": 0.02, "P.A": (0.4, 0.5)}, {"starts": 24, "progress": False}
     found = design(five_bar, free, design.Path("P", [(0.2, 0.62), (0.2, -0.62)]), **options)

@@ -42,6 +42,7 @@ def test_a_goal_without_slopes_is_met_by_cma():
     assert "searched by CMA-ES, since steps_aside has no gradients" in found.notes
 
 
+@pytest.mark.slow
 def test_cma_finds_what_gradients_find_and_keeps_limits():
     """Of the goals' closed form: torque grows with the counterweight, shaking falls."""
     limit = design.ShakingForce("peak") <= 4.0
