@@ -29,6 +29,9 @@ SECONDS = 0.03
 """Of measuring each figure, times the number of rounds: some 250 figures, and what they take to compile, are to come to
 an end within minutes."""
 
+NEAR = 1.1
+"""Sizes that differ by less have no exponent: it would be noise divided by nearly nothing."""
+
 WORST = 3.0
 """How much more than in proportion to size a neighbor may cost."""
 
@@ -84,7 +87,7 @@ class Growth:
             grown, ratios = size / old, [new / was for new, was in zip(found, before, strict=True)]
             jump = max(ratios) / grown**power
             self.worst = max(self.worst, (jump, f"{name}, {old} to {size}"))
-            shown = [f"{math.log(x) / math.log(grown):.1f}" for x in ratios]
+            shown = [f"{math.log(x) / math.log(grown):.1f}" if grown > NEAR else "" for x in ratios]
             shown.append(f"{jump:.1f}x" + (" !" if jump > WORST else ""))
         self.table.add(f"{name}, {size}", *found, *shown)
         self._before = name, size, found
