@@ -195,22 +195,6 @@ class _PathSamples(NamedTuple):
         """Return forces that do not depend on u, but for those proportional to x; without Coulomb friction."""
         return self.g + self.viscous * np.sqrt(x)[..., None] if self.viscous.any() else self.g
 
-    def excess(self, u: Array, x: Array, limits: PathLimits, rubbing: Array) -> Array:
-        """Return by how much limits are exceeded, relative to them, (paths, points); negative where they are kept."""
-        found = np.full(x.shape, -np.inf)
-        fast = np.isfinite(limits.velocity)
-        if fast.any():
-            v = np.abs(self.first[..., fast]) * np.sqrt(np.maximum(x, 0.0))[..., None]
-            found = np.maximum(found, (v / limits.velocity[fast]).max(axis=-1) ** 2 - 1.0)
-        for most, value in (
-            (limits.acceleration, self.first * u[..., None] + self.second * x[..., None]),
-            (limits.torque, self.a * u[..., None] + self.b * x[..., None] + self.forces(np.maximum(x, 0.0)) + rubbing),
-        ):
-            some = np.isfinite(most)
-            if some.any():
-                found = np.maximum(found, (np.abs(value[..., some]) / most[some]).max(axis=-1) - 1.0)
-        return found
-
 
 @lru_cache(maxsize=64)
 def _interval(n_torque: int, n_acceleration: int, n_velocity: int, cpu: str) -> LawProgram:
@@ -268,6 +252,32 @@ def _interval(n_torque: int, n_acceleration: int, n_velocity: int, cpu: str) -> 
         "rubbing": n_torque, "either": n_torque,
     }  # fmt: skip
     return LawProgram("limits on an interval of a path", law, lengths, True, cpu=cpu)
+
+
+@lru_cache(maxsize=64)
+def _use(n_torque: int, n_acceleration: int, n_velocity: int, cpu: str) -> LawProgram:
+    """Return the program that finds how much of its limits a point uses, at most."""
+
+    def law(
+        x: Scalars, u: Scalars, fast: Scalars, v: Scalars, w: Scalars, a: Scalars, b: Scalars, g: Scalars,
+        rubbing: Scalars, either: Scalars, velocity: Scalars, acceleration: Scalars, torque: Scalars,
+    ) -> list[Scalar]:  # fmt: skip
+        most: Scalar = 0.0 * x[0]
+        for k in range(n_velocity):
+            rate = fast[k] / velocity[k]
+            most = maximum(most, rate * rate * x[0])
+        for k in range(n_acceleration):
+            most = maximum(most, abs(v[k] * u[0] + w[k] * x[0]) / acceleration[k])
+        for k in range(n_torque):
+            most = maximum(most, (abs(a[k] * u[0] + b[k] * x[0] + g[k] + rubbing[k]) + either[k]) / torque[k])
+        return [most]
+
+    lengths = {
+        "x": 1, "u": 1, "fast": n_velocity, "v": n_acceleration, "w": n_acceleration, "a": n_torque, "b": n_torque,
+        "g": n_torque, "rubbing": n_torque, "either": n_torque, "velocity": n_velocity,
+        "acceleration": n_acceleration, "torque": n_torque,
+    }  # fmt: skip
+    return LawProgram("use of limits on a path", law, lengths, True, cpu=cpu)
 
 
 def _cap(bend: Scalar, room: Scalar) -> Scalar:
@@ -410,18 +420,29 @@ class _PathSolver:
 
     def excess(self, every: _PathSamples, lost: tuple[Array, Array], x: Array, step: Array) -> Array:
         """Return by how much limits are exceeded on intervals, at their ends and at points between."""
-        u = np.diff(x, axis=1) / (2.0 * step)
-        most, least = np.full(u.shape, -np.inf), np.full(u.shape, np.inf)
-        for k in range(BETWEEN + 1):
-            own = every.at(slice(k, every.first.shape[1] - BETWEEN + k, BETWEEN))
-            here = x[:, :-1] + (k / BETWEEN) * (x[:, 1:] - x[:, :-1])
-            for sign in (1.0, -1.0) if lost[1].any() else (1.0,):
-                found = own.excess(u, here, self.limits, lost[0] + sign * lost[1])
-                most, least = np.maximum(most, found), np.minimum(least, found)
-        with np.errstate(invalid="ignore"):
-            most += np.minimum(SPARED, most - least)
+        u, rise = np.diff(x, axis=1) / (2.0 * step), np.diff(x, axis=1)
+        inside = x[:, :-1, None] + rise[..., None] * (np.arange(BETWEEN) / BETWEEN)
+        paths, intervals = u.shape
+        held = (np.repeat(y, BETWEEN, axis=1) for y in (u, *lost))
+        first = self.used(every.at(slice(None, -1)), inside.reshape(paths, -1), *held).reshape(
+            paths, intervals, BETWEEN
+        )
+        last = self.used(every.at(slice(BETWEEN, None, BETWEEN)), x[:, 1:], u, *lost)
+        most, least = np.maximum(first.max(axis=-1), last), np.minimum(first.min(axis=-1), last)
+        most += np.minimum(SPARED, most - least) - 1.0
         most[:, 1:] = np.maximum(most[:, 1:], most[:, :-1])  # limits of speed are those of points
         return most
+
+    def used(self, at: _PathSamples, x: Array, u: Array, rubbing: Array, either: Array) -> Array:
+        """Return the largest use of any limit at points, one where it is reached, (paths, points)."""
+        fast, rapid, strong = self.some
+        x = np.maximum(x, 0.0)
+        given = {"x": x[..., None], "u": u[..., None], "fast": at.first[..., fast], "v": at.first[..., rapid]}
+        given |= {"w": at.second[..., rapid], "a": at.a[..., strong], "b": at.b[..., strong]}
+        given |= {"g": at.forces(x)[..., strong], "rubbing": rubbing[..., strong], "either": either[..., strong]}
+        for name, limit, which in zip(PathLimits._fields, self.limits, self.some, strict=True):
+            given[name] = np.broadcast_to(limit[which], (1, 1, len(which)))
+        return _use(len(strong), len(rapid), len(fast), self.cpu)(given, self.threads)[..., 0]
 
 
 def _per_joint(given: Any, n: int, name: str, known: Array | None) -> Array:
