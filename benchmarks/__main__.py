@@ -19,6 +19,7 @@ from . import (
     long_tables,
     loops,
     mechanisms,
+    optimal,
     others,
     parts,
     regressors,
@@ -49,6 +50,7 @@ def main() -> None:
             "regressors",
             "shapes",
             "long_tables",
+            "optimal",
             "others",
             [],
         ],
@@ -70,6 +72,7 @@ def main() -> None:
         "regressors": regressors.regressors,
         "shapes": shapes.shapes_of,
         "long_tables": long_tables.long_tables,
+        "optimal": optimal.optimal,
         "others": others.others,
     }
     print(made_for(), flush=True)

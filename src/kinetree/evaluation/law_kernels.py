@@ -203,6 +203,23 @@ def prepared_call(kernel: Kernel, arrays: Sequence[Array], threads: int) -> Prep
         raise CompileError(str(problem)) from None
 
 
+def evaluation_into(kernel: Kernel, arrays: Sequence[Array], out: Array, threads: int) -> Callable[[], object]:
+    """Return a function that evaluates machine code on arrays (count, n) that stay in place, into one that does too.
+
+    One row is computed by the code for one state.
+    """
+    if len(out) > 1 or any(not x.flags.c_contiguous for x in (*arrays, out)):
+        return prepared_call(kernel, arrays, threads).into(out)
+    try:
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.single_address)
+    except host.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+    table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+    places = ctypes.addressof(table), out.ctypes.data
+    alive = table, arrays, out, kernel
+    return lambda alive=alive: call(*places)
+
+
 class LawProgram:
     """One law on arrays.
 

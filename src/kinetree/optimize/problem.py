@@ -347,7 +347,7 @@ class MotionProblem(ExplainsArguments):
         """Return the motion that follows from actions; where it is lost, the robot rests at its start instead."""
         d, nodes, size = self.dynamics, self.nodes, len(start)
         old = _repeated(start, (nodes + 1, size, d.nx))
-        nothing = np.zeros((nodes, size, self.texts.layout.n_result))
+        nothing = np.zeros((nodes, size, d.nu + d.nu * d.nd))
         forward = ForwardPass(self.texts, given, old, u, nothing, np.zeros((nodes, size, d.nd)))
         forward(start, np.ones(size))
         x = forward.x.copy()

@@ -43,6 +43,9 @@ MOST_DAMPING = 1e10
 CLOSED = 1e-9
 """Gaps between nodes below this are none."""
 
+MANY = 16
+"""Up to one plan of so many, shorter steps are tried for those alone that need them."""
+
 ROUNDS_IN_VAIN = 4
 """Rounds at the largest penalty in which violations do not shrink, after which limits count as impossible."""
 
@@ -337,24 +340,35 @@ class MotionSearch:
             passes.x[:, fine], passes.u[:, fine] = forward.x[:, fine], forward.u[:, fine]
             lanes.cost[fine], lanes.value[fine] = cost[fine], value[fine]
             improved |= fine
-        left = np.flatnonzero(moving & ~fine)
-        for some in (shares[1:4], shares[4:]):
-            if not len(left):
-                break
-            which, share = np.repeat(left, len(some)), np.tile(some, len(left))
-            forward = passes.some(which)
-            padded = np.concatenate([share, np.ones(len(forward.share) - len(share))])
-            origin = np.concatenate([which, np.full(len(padded) - len(which), which[0])])
-            cost, value = (x[: len(which)] for x in forward(start[origin], padded))
-            merit = enough(which, share, value).reshape(len(left), len(some))
-            best = merit.argmin(axis=1) + np.arange(len(left)) * len(some)
-            good = np.isfinite(merit.min(axis=1))
-            own, source = left[good], best[good]
-            passes.x[:, own], passes.u[:, own] = forward.x[:, source], forward.u[:, source]
-            lanes.cost[own], lanes.value[own] = cost[source], value[source]
-            improved[own] = True
-            left = left[~good]
+        left, tried = np.flatnonzero(moving & ~fine), 1
+        while len(left) > len(moving) // MANY and tried < SHARES:  # all plans again cost less than copies of many
+            share = np.full(len(moving), shares[tried])
+            cost, value = forward(start, share)
+            merit = enough(left, share[left], value[left])
+            own = left[np.isfinite(merit)]
+            passes.x[:, own], passes.u[:, own] = forward.x[:, own], forward.u[:, own]
+            lanes.cost[own], lanes.value[own], improved[own] = cost[own], value[own], True
+            left, tried = left[~np.isfinite(merit)], tried + 1
+        if len(left) and tried < SHARES:
+            self._step_of_few(left, shares[tried:], start, enough, improved)
         return improved
+
+    def _step_of_few(
+        self, left: Array, shares: Array, start: Array, enough: Callable[..., Array], improved: Array
+    ) -> None:
+        """Try several shares at once for a few plans."""
+        passes, lanes = self.passes, self.lanes
+        which, share = np.repeat(left, len(shares)), np.tile(shares, len(left))
+        forward = passes.some(which)
+        padded = np.concatenate([share, np.ones(len(forward.share) - len(share))])
+        origin = np.concatenate([which, np.full(len(padded) - len(which), which[0])])
+        cost, value = (x[: len(which)] for x in forward(start[origin], padded))
+        merit = enough(which, share, value).reshape(len(left), len(shares))
+        best = merit.argmin(axis=1) + np.arange(len(left)) * len(shares)
+        good = np.isfinite(merit.min(axis=1))
+        own, source = left[good], best[good]
+        passes.x[:, own], passes.u[:, own] = forward.x[:, source], forward.u[:, source]
+        lanes.cost[own], lanes.value[own], improved[own] = cost[source], value[source], True
 
     def _take(self, forward: ForwardPass, which: Array, lane: Array, merit: Array, cost: Array, value: Array) -> bool:
         best = int(merit.argmin())

@@ -10,33 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluation.law_kernels import LawProgram, prepared_call
+from ..evaluation.law_kernels import LawProgram, evaluation_into
 from ..spatial.arrays import Array
 from .node_costs import NodeCosts
 from .nodes import NodeDynamics
 from .riccati import NodeLayout, RiccatiProgram
 
-Call = Callable[[Array], None]
+Call = Callable[[], object]
 
 SHARES = 8
 """How many lengths of a step are tried at once."""
 
 
-def bound(program: LawProgram, vectors: Mapping[str, Array], threads: int = 1) -> Call:
-    """Return a function that evaluates a program on arrays that stay in place, into a given array."""
+def bound(program: LawProgram, vectors: Mapping[str, Array], out: Array, threads: int = 1) -> Call:
+    """Return a function that evaluates a program on arrays that stay in place, into one that does too."""
     given = {name: vectors[name] for name in program.lengths}
-    if program.kernel is None:
+    if program.kernel is not None:
+        return evaluation_into(program.kernel, list(given.values()), out, threads)
 
-        def slow(out: Array) -> None:
-            out[...] = program(given, threads)
+    def slow() -> None:
+        out[...] = program(given, threads)
 
-        return slow
-    run = prepared_call(program.kernel, list(given.values()), threads)
-
-    def fast(out: Array) -> None:
-        run(out)
-
-    return fast
+    return slow
 
 
 class Texts(NamedTuple):
@@ -98,43 +93,46 @@ class CostPass:
         self._vectors, self._texts, self._shape = (flat, last), texts, (nodes, lanes)
         self._calls: dict[str, tuple[Call, Call]] = {}
         self._found = np.empty((nodes * lanes, 2)), np.empty((lanes, 2))
+        sizes = [2 * len(costs.named) for costs in (texts.run, texts.end)]
+        self._limits = np.zeros((nodes * lanes, sizes[0])), np.zeros((lanes, sizes[1]))
 
-    def _call(self, what: str) -> tuple[Call, Call]:
+    def _call(self, what: str, outs: tuple[Array, Array]) -> None:
+        """Evaluate one of the programs of nodes, on the way and at the end; arrays are those of the first call."""
         if what not in self._calls:
-            pair = zip((self._texts.run, self._texts.end), self._vectors, strict=True)
-            run, end = (bound(getattr(costs, what), vectors, self._texts.threads) for costs, vectors in pair)
-            self._calls[what] = run, end
+            texts, made = self._texts, []
+            for costs, vectors, out in zip((texts.run, texts.end), self._vectors, outs, strict=True):
+                made.append(bound(getattr(costs, what), vectors, out, texts.threads) if out.size else _nothing)
+            self._calls[what] = made[0], made[1]
         self._penalty.reshape(self._shape)[:] = self.given.penalty[:, 0]
-        return self._calls[what]
+        for call in self._calls[what]:
+            call()
 
     def values(self) -> tuple[Array, Array]:
         """Return costs, and costs with what limits add, (L,)."""
-        run, end = self._call("value")
-        run(self._found[0])
-        end(self._found[1])
+        self._call("value", self._found)
         with np.errstate(all="ignore"):
             total = self._found[0].reshape(*self._shape, 2).sum(axis=0) + self._found[1]
             return total[:, 0], total[:, 0] + total[:, 1]
 
     def slopes(self, out: Array, out_end: Array) -> None:
-        """Compute slopes at all nodes, (N, L, n) and (L, n)."""
-        run, end = self._call("slopes")
-        run(out.reshape(-1, out.shape[-1]))
-        end(out_end)
+        """Compute slopes at all nodes, (N, L, n) and (L, n), into arrays that are always the same."""
+        self._call("slopes", (out.reshape(-1, out.shape[-1]), out_end))
 
     def limits(self) -> tuple[Array, Array, Array, Array]:
         """Return excesses on the way and at the end, and the multipliers that follow."""
+        self._call("excess", self._limits)
         found = []
-        for call, costs, shape in zip(
-            self._call("excess"), (self._texts.run, self._texts.end), (self._shape, self._shape[1:]), strict=True
+        for out, costs, shape in zip(
+            self._limits, (self._texts.run, self._texts.end), (self._shape, self._shape[1:]), strict=True
         ):
             n = len(costs.named)
-            out = np.zeros((int(np.prod(shape)), 2 * n))
-            if n:
-                call(out)
-            out = out.reshape(*shape, 2 * n)
-            found += [out[..., :n], out[..., n:]]
+            own = out.reshape(*shape, 2 * n).copy()
+            found += [own[..., :n], own[..., n:]]
         return found[0], found[2], found[1], found[3]
+
+
+def _nothing() -> None:
+    """Evaluate nothing: there are no limits."""
 
 
 class ForwardPass:
@@ -146,26 +144,26 @@ class ForwardPass:
     given : Inputs
         Of the new motions, L; old motions may be a single one for all of them.
     old_x, old_u : ndarrays (N + 1, l, nx), (N, l, nu)
-    found : ndarray (N, l, n_result)
-        What the backward pass found.
+    feedback : ndarray (N, l, n)
+        Changes of actions, and then gains, from the backward pass.
     gaps : ndarray (N, l, nd)
     """
 
-    def __init__(self, texts: Texts, given: Inputs, old_x: Array, old_u: Array, found: Array, gaps: Array) -> None:
-        d, layout = texts.dynamics, texts.layout
+    def __init__(self, texts: Texts, given: Inputs, old_x: Array, old_u: Array, feedback: Array, gaps: Array) -> None:
+        d = texts.dynamics
         nodes, lanes = given.y.shape[:2]
         self.share = np.ones((lanes, 1))
         self.x, self.u = np.zeros((nodes + 1, lanes, d.nx)), np.zeros((nodes, lanes, d.nu))
-        self.arrays = old_x, old_u, found, gaps
+        self.arrays = old_x, old_u, feedback, gaps
         self._reached = np.zeros((nodes, lanes, d.nx + d.nu))
         self._first = np.zeros((lanes, d.nx))
         self._nx = d.nx
         self._calls = [
             bound(d.follow, {
                 "t": given.t[k], "x": self._reached[k - 1][:, : d.nx] if k else self._first, "old": old_x[k],
-                "u": old_u[k], "forward": found[k][:, layout.forward], "gains": found[k][:, layout.gains],
+                "u": old_u[k], "forward": feedback[k][:, : d.nu], "gains": feedback[k][:, d.nu :],
                 "share": self.share, "gap": gaps[k], "bounds": given.bounds,
-            }, texts.threads)
+            }, self._reached[k], texts.threads)
             for k in range(nodes)
         ]  # fmt: skip
         self.costs = CostPass(texts, given, self.x, self.u)
@@ -173,8 +171,8 @@ class ForwardPass:
     def __call__(self, start: Array, share: Array) -> tuple[Array, Array]:
         """Move from the starts (L, nx) by shares (L,) of the steps; return costs, without and with limits."""
         self.share[:, 0], self._first[:] = share, start
-        for k, call in enumerate(self._calls):
-            call(self._reached[k])
+        for call in self._calls:
+            call()
         self.x[0], self.x[1:], self.u[:] = start, self._reached[..., : self._nx], self._reached[..., self._nx :]
         return self.costs.values()
 
@@ -208,7 +206,10 @@ class Passes:
         ]  # fmt: skip
         self._calls: list[Call] = []
         if riccati.is_compiled:
-            self._calls = [bound(riccati.program, vectors, texts.threads) for vectors in self._vectors]
+            self._calls = [
+                bound(riccati.program, vectors, own, texts.threads)
+                for vectors, own in zip(self._vectors, self.found, strict=True)
+            ]
         self._forward: dict[int, ForwardPass] = {}
 
     # ------------------------------------------------------------------ slopes
@@ -254,13 +255,19 @@ class Passes:
 
     def backward(self) -> tuple[Array, Array, Array]:
         """Return the slope and the curvature of the cost along the step, and the least pivot, each (L,)."""
-        for k in reversed(range(len(self._vectors))):
-            if self._calls:
-                self._calls[k](self.found[k])
-            else:
+        for call in reversed(self._calls):
+            call()
+        if not self._calls:
+            for k in reversed(range(len(self._vectors))):
                 self.found[k] = self._riccati(self._vectors[k])
         last = self.found[..., -3:]
         return last[..., 0].sum(axis=0), last[..., 1].sum(axis=0), last[..., 2].min(axis=0)
+
+    @property
+    def feedback(self) -> Array:
+        """Changes of actions and gains among what was found, (N, L, n)."""
+        layout = self.texts.layout
+        return self.found[..., layout.forward.start : layout.gains.stop]
 
     @property
     def weight_of_gaps(self) -> Array:
@@ -277,7 +284,7 @@ class Passes:
         """Return the pass in which every plan tries one share; a single plan tries several."""
         if 0 not in self._forward:
             given = self.given if self.u.shape[1] > 1 else self.given.of(np.zeros(SHARES, dtype=int))
-            self._forward[0] = ForwardPass(self.texts, given, self.x, self.u, self.found, self.gaps)
+            self._forward[0] = ForwardPass(self.texts, given, self.x, self.u, self.feedback, self.gaps)
         made = self._forward[0]
         if self.u.shape[1] == 1:
             _copy_into(made.costs, self.given, np.zeros(SHARES, dtype=int))
@@ -288,11 +295,11 @@ class Passes:
         size = 1 << max(3, int(len(lanes) - 1).bit_length())
         lanes = np.concatenate([lanes, np.full(size - len(lanes), lanes[0])])
         if size not in self._forward:
-            copies = [np.ascontiguousarray(a[:, lanes]) for a in (self.x, self.u, self.found, self.gaps)]
+            copies = [np.ascontiguousarray(a[:, lanes]) for a in (self.x, self.u, self.feedback, self.gaps)]
             self._forward[size] = ForwardPass(self.texts, self.given.of(lanes), *copies)
         else:
             made = self._forward[size]
-            for own, a in zip(made.arrays, (self.x, self.u, self.found, self.gaps), strict=True):
+            for own, a in zip(made.arrays, (self.x, self.u, self.feedback, self.gaps), strict=True):
                 own[:] = a[:, lanes]
             _copy_into(made.costs, self.given, lanes)
         return self._forward[size]

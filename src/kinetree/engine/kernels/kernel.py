@@ -437,6 +437,16 @@ class PreparedCall:
         self._rows[number] = array
         ctypes.c_int64.from_buffer(self._job, JOB.size + 8 * number).value = address_of(array)
 
+    def into(self, out: np.ndarray) -> Callable[[], object]:
+        """Evaluate into an array, and return a function that does so again, without any checks."""
+        self(out)
+        self._rows.append(out)  # kept alive
+        count, threads, loop = self._how
+        if threads == 1 or count < 2 * self._kernel.lanes:
+            call, job = loop.call, self._job
+            return lambda alive=self: call(job)
+        return lambda alive=self: alive._kernel._drive(alive._job, *alive._how)
+
     def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
         """Evaluate, optionally into a given array of the right kind, which must not share memory with inputs."""
         if out is None:

@@ -1,0 +1,155 @@
+"""Motions that are optimal: iterations of plans, swing-ups beside Ipopt, fastest motions beside TOPP-RA.
+
+Ipopt comes with CasADi; TOPP-RA is the package ``toppra``.  Both are in extras, and rows without them stay empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+
+import numpy as np
+
+import kinetree as kt
+
+from .robots import Contest
+from .timing import Table, alternate
+
+PANDA = "Panda"
+START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+FEW, MANY = 5, 15
+"""Iterations of two searches, whose difference is what ten iterations take."""
+
+
+def optimal(rounds: int) -> Iterator[Table]:
+    """Milliseconds of an iteration, of swing-ups, of the fastest motion along a path."""
+    yield iterations(rounds)
+    yield swing_ups(rounds)
+    yield fastest(rounds)
+
+
+def panda() -> kt.Robot:
+    robot = Contest.make(PANDA, 1).robot  # its file has the fingers of the hand
+    fingers = [name for name in robot.joint_names if "finger" in name]
+    return robot.reduced(locked=fingers) if fingers else robot
+
+
+def iterations(rounds: int) -> Table:
+    """An iteration of a plan: derivatives of all nodes, backward pass, new motions and their costs."""
+    table = Table("One iteration, Panda, 100 nodes, torque limits, ms a plan", ("plans", "kinetree", "asked"))
+    robot = panda()
+    for count, asked in ((1, 0.8), (256, 0.15)):
+        goals = np.array([0.3, 0.5, 0.3]) + np.random.default_rng(0).uniform(-0.1, 0.1, (count, 3))
+        there = kt.optimize.FramePosition("panda_hand", goals, weight=100.0, at="end")
+        costs = [kt.optimize.Effort(weight=1e-4), kt.optimize.Velocities(weight=1e-2), there]
+        problem = kt.optimize.MotionProblem(
+            robot, horizon=1.0, step=0.01, costs=costs, limits=["torques"], tolerance=1e-14
+        )
+
+        def run(n: int, problem: kt.optimize.MotionProblem = problem) -> Callable[[], object]:
+            return lambda: problem.solve(START, iterations=n)
+
+        best = alternate({"few": run(FEW), "many": run(MANY)}, rounds)
+        table.add(f"{count}", (best["many"] - best["few"]) / (MANY - FEW) / count * 1e3, asked)
+    return table
+
+
+def cart_pole() -> kt.Robot:
+    made = kt.Builder("cart-pole")
+    made.body("cart", "base", kt.Prismatic("x"), mass=1.0, joint_name="track", effort_limit=20.0)
+    made.body("pole", "cart", kt.Revolute("y"), mass=0.3, com=(0, 0, -0.5), joint_name="hinge", actuated=False)
+    return made.build()
+
+
+def swing_ups(rounds: int) -> Table:
+    """Swing-ups of a cart-pole: many starts at once, and one beside Ipopt, both to the end of the search."""
+    table = Table("Swing-ups of a cart-pole, 50 nodes, ms", ("", "kinetree", "asked", "Ipopt", "ratio", "costs apart"))
+    up, h, nodes = [0.0, np.pi], 0.04, 50
+    terms = kt.optimize.Effort(weight=1e-2), kt.optimize.Positions(up, weight=0.1)
+    limits = ["torques", kt.optimize.Positions(up, at="end"), kt.optimize.Velocities(at="end")]
+
+    def problem(tolerance: float) -> kt.optimize.MotionProblem:
+        return kt.optimize.MotionProblem(
+            cart_pole(), horizon=nodes * h, step=h, costs=terms, limits=limits, tolerance=tolerance
+        )
+
+    one, many = problem(1e-6), problem(1e-4)
+    starts = np.column_stack([np.zeros(1000), np.random.default_rng(0).uniform(-0.5, 0.5, 1000)])
+    plans = many.solve(starts)
+    best = alternate({"many": lambda: many.solve(starts)}, 1)
+    table.add(f"1,000 starts ({np.mean(plans.success):.1%} optimal)", best["many"] * 1e3, 1000.0, "", "", "")
+    if find_spec("casadi") is None:
+        return table
+    plan = one.solve()
+    theirs, cost = ipopt(plan, nodes, h)
+    best = alternate({"ours": one.solve, "theirs": theirs}, rounds)
+    ours, other = best["ours"] * 1e3, best["theirs"] * 1e3
+    table.add("one", ours, "", other, f"{other / ours:.1f}x", f"{abs(plan.cost - cost()) / plan.cost:.1g}")
+    return table
+
+
+def ipopt(plan: kt.optimize.Plan, nodes: int, h: float) -> tuple[Callable[[], object], Callable[[], float]]:
+    """The same problem for Ipopt, from the same first motion: at rest, with kinetree's equations as CasADi's."""
+    import casadi as ca
+
+    step = kt.symbolic.function(plan.problem.robot, "forward_dynamics", "casadi")
+    opti = ca.Opti()
+    x, u = opti.variable(4, nodes + 1), opti.variable(1, nodes)
+    cost = 0
+    for k in range(nodes):
+        v = x[2:, k] + h * step(x[:2, k], x[2:, k], ca.vertcat(u[k], 0))
+        opti.subject_to(x[:, k + 1] == ca.vertcat(x[:2, k] + h * v, v))
+        cost += h * (1e-2 * u[k] ** 2 + 0.1 * (x[0, k] ** 2 + (x[1, k] - np.pi) ** 2))
+    opti.minimize(cost)
+    opti.subject_to(x[:, 0] == 0)
+    opti.subject_to(x[:, -1] == np.array([0, np.pi, 0, 0]))
+    opti.subject_to(opti.bounded(-20.0, u, 20.0))
+    opti.solver("ipopt", {"print_time": 0}, {"print_level": 0, "sb": "yes", "tol": 1e-6})
+    known: list[float] = []
+
+    def solve() -> None:
+        opti.set_initial(x, 0.0)
+        opti.set_initial(u, 0.0)
+        found = opti.solve()
+        known[:] = [found.value(opti.f)]
+
+    return solve, lambda: known[0]
+
+
+def fastest(rounds: int) -> Table:
+    """The fastest motion along a path of a Panda by 1,000 points, within 60 % of its torques."""
+    table = Table(
+        "Fastest motion along a path, Panda, 1,001 points, ms a path",
+        ("paths", "kinetree", "asked", "TOPP-RA", "ratio"),
+    )
+    robot, rng = panda(), np.random.default_rng(0)
+    most, way = 0.6 * robot.effort_limits, START + rng.uniform(-0.5, 0.5, (5, 7))
+    ways = [way + rng.uniform(-0.1, 0.1, way.shape) for _ in range(64)]
+    best = alternate({"one": lambda: kt.trajectories.fastest(way, robot, torque=most)}, rounds)
+    best |= alternate({"many": lambda: kt.trajectories.fastest(ways, robot, torque=most)}, 2)
+    other = alternate({"theirs": toppra(robot, way, most)}, 2)["theirs"] * 1e3 if find_spec("toppra") else float("nan")
+    table.add("1", best["one"] * 1e3, 2.0, other, f"{other / best['one'] / 1e3:.1f}x")
+    each = best["many"] * 1e3 / len(ways)
+    table.add(f"{len(ways)}", each, 0.3, other, f"{other / each:.1f}x")
+    return table
+
+
+def toppra(robot: kt.Robot, way: np.ndarray, most: np.ndarray) -> Callable[[], object]:
+    import toppra as library
+    from toppra import algorithm, constraint
+
+    ways = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
+    path = library.SplineInterpolator(ways, way, bc_type="natural")
+    speed = constraint.JointVelocityConstraint(np.stack([-robot.velocity_limits, robot.velocity_limits], axis=1))
+    torque = constraint.JointTorqueConstraint(
+        lambda q, v, a: robot.inverse_dynamics(np.asarray(q), np.asarray(v), np.asarray(a)),
+        np.stack([-most, most], axis=1), np.zeros(robot.nv),
+        discretization_scheme=constraint.DiscretizationType.Interpolation,
+    )  # fmt: skip
+    grid = np.linspace(0.0, ways[-1], 1001)
+
+    def solve() -> object:
+        found = algorithm.TOPPRA([speed, torque], path, gridpoints=grid, solver_wrapper="seidel")
+        return found.compute_parameterization(0.0, 0.0)
+
+    return solve
