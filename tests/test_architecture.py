@@ -59,7 +59,7 @@ IMPORTED_LATE: dict[str, str] = {
     "robot/make.py": "what closes loops, which robots without any do without",
     "robot/loop_methods.py": "platforms, which most programs never ask for",
     "robot/load.py": "the readers of files: a robot that is built in code needs none",
-    "robot/robot.py": "exports and actuation, which most programs never ask for",
+    "robot/robot.py": "exports, actuation and locked joints, which most programs never ask for",
     "evaluation/large_trees/__init__.py": "loops over bodies, for the first large tree",
     "simulation/arguments.py": "forces of the user's own; and rigid contacts, for a message",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",

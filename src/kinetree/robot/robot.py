@@ -35,7 +35,6 @@ from ..former_names import former_arguments
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
-from ..model.changes.locking import lock
 from ..model.changes.values import with_table, with_values
 from ..model.drive_builder import with_spring
 from ..model.joint_fields import PerFreedom, numbers_of
@@ -438,6 +437,8 @@ class Robot(Shown):
         >>> robot.reduced(locked={"joint_4": 0.0, "joint_5": 0.3, "joint_6": 0.0}).joint_names
         ['joint_1', 'joint_2', 'joint_3']
         """
+        from ..model.changes.locking import lock
+
         model = lock(self.model, locked)
         return self._again(model) if model.n_constraints or self.loops is None else self._without_loops(model)
 
