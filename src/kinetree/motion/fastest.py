@@ -49,7 +49,7 @@ PARALLEL = 1e-13
 CHUNK = 64
 """Intervals that a piece of machine code passes at once."""
 
-PATHS_AT_ONCE = 32
+PATHS_AT_ONCE = 8
 """Paths that are computed at once, so that their numbers stay in the caches."""
 
 MOST_TIGHTENINGS = 16
@@ -338,6 +338,9 @@ class _PathSolver:
     def __init__(self, robot: Robot | None, limits: PathLimits, friction: bool, cpu: str, threads: int) -> None:
         self.robot, self.limits, self.friction, self.cpu, self.threads = robot, limits, friction, cpu, threads
         self.some = tuple(np.flatnonzero(np.isfinite(x)) for x in limits)
+        n = len(limits.torque)
+        self.entries = tuple(slice(None) if len(which) == n else which for which in self.some)
+        """Entries of vectors that are limited; views where all are."""
 
     def samples(self, q: Array, first: Array, second: Array) -> _PathSamples:
         """Return coefficients of limits at points (paths, points, n)."""
@@ -367,7 +370,7 @@ class _PathSolver:
         ends: tuple[Array, Array],
     ) -> Array:  # fmt: skip
         """Return the largest x at all points, (paths, points)."""
-        fast, rapid, strong = self.some
+        fast, rapid, strong = self.entries
         g = at.forces(x)
         own = {"a": at.a[..., strong], "b": at.b[..., strong], "g": g[..., strong]}
         given = {f"{name}0": y[:, :-1] for name, y in own.items()} | {f"{name}1": y[:, 1:] for name, y in own.items()}
@@ -380,9 +383,10 @@ class _PathSolver:
         paths, points = x.shape
         given["rubbing"], given["either"] = (y[..., strong] for y in rubbing)
         given["step"], given["margin"] = step[..., None], margin[..., None]
-        program = _interval(len(strong), len(rapid), len(fast), self.cpu)
+        n_fast, n_rapid, n_strong = map(len, self.some)
+        program = _interval(n_strong, n_rapid, n_fast, self.cpu)
         found = program(given, self.threads)
-        rows = 2 * (len(strong) + len(rapid))
+        rows = 2 * (n_strong + n_rapid)
         shape = paths, points - 1, rows, 2
         back, ahead = found[..., : 2 * rows].reshape(shape), found[..., 2 * rows : 4 * rows].reshape(shape)
         caps = found[..., -1]
@@ -435,14 +439,15 @@ class _PathSolver:
 
     def used(self, at: _PathSamples, x: Array, u: Array, rubbing: Array, either: Array) -> Array:
         """Return the largest use of any limit at points, one where it is reached, (paths, points)."""
-        fast, rapid, strong = self.some
+        fast, rapid, strong = self.entries
         x = np.maximum(x, 0.0)
         given = {"x": x[..., None], "u": u[..., None], "fast": at.first[..., fast], "v": at.first[..., rapid]}
         given |= {"w": at.second[..., rapid], "a": at.a[..., strong], "b": at.b[..., strong]}
         given |= {"g": at.forces(x)[..., strong], "rubbing": rubbing[..., strong], "either": either[..., strong]}
         for name, limit, which in zip(PathLimits._fields, self.limits, self.some, strict=True):
             given[name] = np.broadcast_to(limit[which], (1, 1, len(which)))
-        return _use(len(strong), len(rapid), len(fast), self.cpu)(given, self.threads)[..., 0]
+        n_fast, n_rapid, n_strong = map(len, self.some)
+        return _use(n_strong, n_rapid, n_fast, self.cpu)(given, self.threads)[..., 0]
 
 
 def _per_joint(given: Any, n: int, name: str, known: Array | None) -> Array:
