@@ -235,3 +235,23 @@ def test_names_from_files_are_text_and_a_phone_sees_all(opened):
     assert desk("document.documentElement.scrollWidth") <= 390
     assert desk("document.getElementById('stage').clientHeight") > 250
     desk.browser.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_answers_of_a_lesson_are_checked(opened):
+    _, desk = opened()
+    desk.click("The torque of a four-bar")
+    desk.settled()
+    desk.wait("document.querySelector('#lesson input') !== null")
+    label = "What is the largest torque over one turn, without its sign?"
+    for typed, said in (("3.1", "Right"), ("5", "Not yet"), ("much", "Type a number.")):
+        desk.type(label, typed)
+        assert desk("document.querySelector('#lesson .told').textContent") == said
+    desk.click("Next")
+    desk.click("Next")
+    desk.click("Check")
+    assert desk("document.querySelector('#lesson .told').textContent") == "It is 3.08."
+    desk("kinetree.desk.change({do: 'set', at: ['bodies', 'coupler', 'mass'], to: 2}).then(() => 0)")
+    desk.settled()
+    desk.click("Check")
+    assert desk("document.querySelector('#lesson .told').textContent") == "Done"
+    desk.clean()

@@ -27,13 +27,14 @@ from ..view.server import News, PageServer
 from ..view.show import has_screen
 from . import opening
 from .fields import fields
+from .lessons import lesson, listed
 
 STUDIO_PORT = 8090
 
 LARGEST_UPLOAD = 80_000_000
 """Bytes of the largest message: dropped files."""
 
-OWN_SCRIPTS = ("link.js", "start.js", "card.js", "drawing.js", "beside.js", "desk.js")
+OWN_SCRIPTS = ("link.js", "start.js", "card.js", "drawing.js", "beside.js", "lesson.js", "desk.js")
 
 FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "mjcf": ".xml", "sdf": ".sdf"}
 
@@ -131,7 +132,7 @@ class Studio:
             "begin": self._begin, "picture": lambda news: opening.picture(str(news["name"])), "open": self._open,
             "edit": self._edit, "undo": lambda news: self._step(news, -1), "redo": lambda news: self._step(news, 1),
             "numbers": self._numbers, "run": self._run, "save": self._save, "take": self._take,
-            "equations": self._equations,
+            "equations": self._equations, "lesson": self._lesson,
         }  # fmt: skip
 
     @property
@@ -141,7 +142,12 @@ class Studio:
         return self.document
 
     def _begin(self, news: News) -> News:
-        found = {"cards": opening.cards(), "files": opening.files(self.folder), "folder": str(self.folder)}
+        found = {
+            "cards": opening.cards(),
+            "files": opening.files(self.folder),
+            "lessons": listed(self.folder),
+            "folder": str(self.folder),
+        }
         return {**found, "fields": fields(), "desk": None if self.document is None else self._desk(news)}
 
     def _open(self, news: News) -> News:
@@ -159,6 +165,10 @@ class Studio:
             case _:
                 raise OptionError("open a system of the gallery, a file, or something new")
         return self._desk(news)
+
+    def _lesson(self, news: News) -> News:
+        found = lesson(self.folder, str(news["name"]))
+        return self._open({"system": found["system"]}) | {"lesson": found}
 
     def _edit(self, news: News) -> News:
         document = self._open_document

@@ -101,9 +101,30 @@ class DeskPage extends LivePage {
 
   // A turn is remembered when it has rested; a simulation when it is paused.
   startTurn(joint, playing, time = 0) {
+    const isNew = this.mode !== "turn";
     super.startTurn(joint, playing, time);
+    if (isNew) this.makeRoom();
     clearTimeout(this.counting);
     if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speedRow ? this.speedRow.value : this.facts.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turnStart], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
+  }
+
+  // Step back as far as the turn needs, and take the floor away if it goes through it.
+  makeRoom() {
+    const { canvas, main } = this.scene, { show, orbit } = this, ends = [];
+    for (let k = 0; k <= TURN_SAMPLES; k += 12) {
+      const { poses } = this.mechanism.look(this.turn.states[k].q);
+      for (const { body, point } of main.masses) for (const share of [0, 2]) ends.push(placed(poses.subarray(7 * body, 7 * body + 7), scaled(point, share)));
+    }
+    if (ends.some((end) => dot(end, show.up) < show.ground.height - 1e-6 * show.size)) show.shown.ground = false;
+    for (let tries = 0; tries < 4; tries++) {
+      const camera = orbit.sight((canvas.clientWidth || 1) / (canvas.clientHeight || 1), [0, 0, 0]).matrix;
+      const most = Math.max(...ends.map(([x, y, z]) => {
+        const [u, v, w] = [0, 1, 3].map((row) => camera[row] * x + camera[row + 4] * y + camera[row + 8] * z + camera[row + 12]);
+        return w > 0 ? Math.max(Math.abs(u), Math.abs(v)) / w : 2;
+      }));
+      if (!(most > 0.95)) return;
+      orbit.zoomed *= Math.min(most / 0.88, 2);
+    }
   }
 
   startRun(fresh = true) { this.mixed = false; super.startRun(fresh); }
@@ -164,6 +185,7 @@ class Desk {
     this.start = new StartPage(document.getElementById("start"), this);
     this.drawing = new Drawing(document.getElementById("drawing"), this);
     this.builder = new Builder(document.getElementById("build"), this);
+    this.lesson = new Lesson(document.getElementById("lesson"), this);
     this.blank = document.getElementById("stage").cloneNode(true);
     this.labels = false;
     addEventListener("beforeunload", (e) => { if (this.unsaved) e.preventDefault(); });
@@ -197,15 +219,16 @@ class Desk {
 
   get unsaved() { return Boolean(this.told && this.told.undo && !this.told.saved); }
 
-  async open(what) {
+  async open(what, how = "open") {
     if (this.unsaved && !confirm(`The changes of ${this.told.name} are not saved. Leave them?`)) return;
     this.start.problem.textContent = "";
     try {
-      const told = await ask("open", what);
+      const told = await ask(how, what);
       if (this.app) { this.app.end(); kinetree.app = null; }
       Object.assign(this, { beside: null, keptLast: null, labels: Boolean(told.content.table || told.content.linkage) });
       this.builder.chosen = null;
       await this.show(told);
+      if (told.lesson) this.lesson.begin(told.lesson); else this.lesson.end();
       if (this.app && (told.content.table || told.content.linkage)) this.firstView(told.content);
     } catch (problem) {
       this.start.problem.textContent = problem.message;

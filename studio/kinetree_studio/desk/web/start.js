@@ -36,13 +36,15 @@ class StartPage {
     node.append(element("div", { className: "sheet" }, element("h1", { textContent: "kinetree studio" }), this.problem,
       element("h2", { textContent: "New" }), element("div", { className: "cards-list" }, ...own),
       element("h2", { textContent: "Your files" }), this.files, this.drop,
+      element("h2", { textContent: "Lessons" }), this.lessons = element("div", { className: "files" }),
       element("div", { className: "head" }, element("h2", { textContent: "Gallery" }), this.search), this.groups));
     addEventListener("dragover", (e) => { if (!node.hidden) e.preventDefault(); });
     addEventListener("drop", (e) => { if (!node.hidden) { e.preventDefault(); this.dropped(e.dataTransfer); } });
     this.watch = new IntersectionObserver((seen) => seen.forEach((s) => { if (s.isIntersecting) { this.watch.unobserve(s.target); this.picture(s.target); } }));
   }
 
-  show({ cards, files, folder }) {
+  show({ cards, files, folder, lessons }) {
+    this.lessons.replaceChildren(...lessons.map(({ name, title }) => button(title, () => this.desk.open({ name }, "lesson"), { className: "file" })));
     this.cards = cards.map((card) => {
       const made = button("", () => this.desk.open({ system: card.name }), { className: "card" });
       made.dataset.name = card.name;
