@@ -163,7 +163,7 @@ class FastestMotions:
 
     @property
     def duration(self) -> Array:
-        """How long each motion takes, in seconds."""
+        """How long each motion takes, in seconds, (batch,)."""
         return self.times[:, -1]
 
     def __len__(self) -> int:
