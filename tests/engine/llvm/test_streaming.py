@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from kinetree.engine import order
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.direct_call import DirectCall, available
@@ -229,6 +230,7 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
         late = [early[-k - 1] * early[(7 * k) % 400] - 0.5 * early[(k + 200) % 400] for k in range(400)]
         return [a + b * early[k % 97] for k, (a, b) in enumerate(zip(late, reversed(late), strict=True))]
 
+    monkeypatch.setattr(order, "LARGEST_SHARE", 0.0)  # or fewer would wait
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
     monkeypatch.setattr(split_kernels, "SHORTEST_PIECE", piece)
     monkeypatch.setattr(split_kernels, "LONGEST_PIECE", piece)
