@@ -222,6 +222,23 @@ def test_a_rocker_ends_where_crank_and_coupler_are_in_line():
 
 
 @needs_node
+@pytest.mark.parametrize("name", ["five-bar", "3-rrr"])
+def test_other_motors_stand_still_while_one_turns(name):
+    """Where they cannot, the joint goes to and fro: its torques are those of moving alone."""
+    page = kt.page(name)
+    body = """
+        const turn = mechanism.turn(array(facts.q), facts.joints.find((j) => j.v === facts.independent[0]), 2, 40);
+        return [turn.whole, turn.states.map((s) => s.q)];
+    """
+    whole, states = computed(page, body)
+    joints = [page.robot.model.joint(page.robot.v_names[k]).q_slice.start for k in page.facts["independent"]]
+    assert not whole
+    assert np.ptp(np.array(states)[:, joints[0]]) > 0.5
+    np.testing.assert_allclose(np.ptp(np.array(states)[:, joints[1:]], axis=0), 0, atol=1e-9)
+    assert page.robot.closure_error(np.array(states)).max() < 1e-9
+
+
+@needs_node
 def test_limits_are_held_and_said():
     page = kt.page(cart_pole())
     body = """

@@ -105,7 +105,7 @@ class DeskPage extends LivePage {
     super.startTurn(joint, playing, time);
     if (isNew) this.makeRoom();
     clearTimeout(this.counting);
-    if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speedRow ? this.speedRow.value : this.facts.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turnStart], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
+    if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speedRow ? this.speedRow.value : this.facts.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turn.states[0].q], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
   }
 
   // Step back as far as the turn needs, and take the floor away if it goes through it.

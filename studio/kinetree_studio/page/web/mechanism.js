@@ -115,19 +115,20 @@ class Mechanism {
   // The first joint beyond its limits, if any.
   beyond(q) { return this.facts.joints.find((j) => j.simple && (q[j.q] < j.lower - 1e-9 || q[j.q] > j.upper + 1e-9)); }
 
-  // Move one coordinate to a value as far as loops and limits let it; other motors stay where they are if they can.
-  moveJoint(q, joint, value) {
+  // Move one coordinate to a value as far as loops and limits let it; other motors stay where they are if they can. With
+  // a list of freedoms, these stay in any case.
+  moveJoint(q, joint, value, held = null) {
     const { facts, reach } = this;
     const goal = Math.min(Math.max(value, joint.lower), joint.upper);
     const alone = reach.map((w, j) => (j === joint.v ? 0 : w));
-    const still = alone.map((w, j) => (facts.motors[j] ? 0 : w));
+    const still = alone.map((w, j) => ((held ? held.includes(j) : facts.motors[j]) ? 0 : w));
     const longest = joint.slides ? STEP_OF_JOINT * facts.size : STEP_OF_JOINT;
     const closed = (from, x) => {
       const guess = Float64Array.from(from);
       guess[joint.q] = x;
       const near = (found) => found && Math.max(...found.map((y, k) => (k === joint.q ? 0 : Math.abs(y - from[k])))) < 10 * longest + 0.5;
       const by = this.close(guess, still);
-      const found = near(by) ? by : this.m ? this.close(guess, alone) : guess;
+      const found = near(by) || held ? by : this.m ? this.close(guess, alone) : guess;
       return near(found) ? found : null;
     };
     let at = q, step = longest, said = goal === value ? "" : `${joint.label} ends at {${goal}}, its limit`;
@@ -244,8 +245,11 @@ class Mechanism {
   motions(states) { return this.engine.many("motion", states.map((s) => ({ ...s, p: this.p }))).map((out) => this.told(out)); }
   state(t, q, v, z) { return this.told(this.engine.call("state", { t, q, v, z, p: this.p })); }
 
-  // One turn of a joint at constant speed; where it cannot turn, to and fro between its ends.
+  // One turn of a joint at constant speed; where it cannot turn, to and fro between its ends. All other independent
+  // freedoms stay where they are, since velocities and torques are those of this joint moving alone.
   turn(q, joint, speed, count) {
+    const { independent } = this.facts, held = independent.includes(joint.v) ? independent : null;
+    const go = (from, value) => this.moveJoint(from, joint, value, held);
     const zero = new Float64Array(this.n), states = [];
     const add = (at, rate, acceleration) => {
       const v = Float64Array.from(zero), a = Float64Array.from(zero);
@@ -256,7 +260,7 @@ class Mechanism {
     if (!joint.slides) {
       const whole = [q];
       for (let k = 1; k <= count; k++) {
-        const next = this.moveJoint(whole[k - 1], joint, start + (2 * Math.PI * k) / count);
+        const next = go(whole[k - 1], start + (2 * Math.PI * k) / count);
         if (next.said) break;
         whole.push(next.q);
       }
@@ -267,13 +271,13 @@ class Mechanism {
       }
     }
     const range = joint.slides ? 0.5 * this.facts.size : Math.PI;
-    const low = this.moveJoint(q, joint, Math.max(start - range, joint.lower)).q, high = this.moveJoint(low, joint, Math.min(low[joint.q] + 2 * range, joint.upper)).q;
+    const low = go(q, Math.max(start - range, joint.lower)).q, high = go(q, Math.min(low[joint.q] + 2 * range, joint.upper)).q;
     const middle = 0.5 * (low[joint.q] + high[joint.q]), reach = 0.49 * (high[joint.q] - low[joint.q]);
     const period = (2 * Math.PI) / Math.abs(speed), w = (2 * Math.PI) / period;
-    let at = this.moveJoint(low, joint, middle - reach).q;
+    let at = go(q, middle - reach).q;  // from the given pose: at an end, two branches meet
     for (let k = 0; k <= count; k++) {
       const angle = (2 * Math.PI * k) / count;
-      at = this.moveJoint(at, joint, middle - reach * Math.cos(angle)).q;
+      at = go(at, middle - reach * Math.cos(angle)).q;
       add(at, reach * w * Math.sin(angle), reach * w * w * Math.cos(angle));
     }
     return { states, period, low: middle - reach, high: middle + reach, whole: false };
