@@ -22,6 +22,7 @@ PACKAGES = (
     ROOT / "programs" / "kinetree_programs",
     ROOT / "studio" / "kinetree_studio",
     ROOT / "learning" / "kinetree_learning",
+    ROOT / "optimize" / "kinetree_optimize",
     ROOT / "gallery" / "kinetree_books",
 )
 

@@ -13,10 +13,19 @@ import kinetree as kt
 import kinetree_books
 import kinetree_gallery
 import kinetree_learning
+import kinetree_optimize
 import kinetree_programs
 import kinetree_studio
 
-PACKAGES = (kt, kinetree_gallery, kinetree_programs, kinetree_studio, kinetree_learning, kinetree_books)
+PACKAGES = (
+    kt,
+    kinetree_gallery,
+    kinetree_programs,
+    kinetree_studio,
+    kinetree_learning,
+    kinetree_optimize,
+    kinetree_books,
+)
 FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}
 USES = "match|fullmatch|search|sub|split|findall|finditer"
 LONG = 150_000

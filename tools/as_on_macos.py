@@ -1,6 +1,7 @@
-"""A plugin for pytest: object files as on a Mac, loaded and run on Linux.
+r"""A plugin for pytest: object files as on a Mac, loaded and run on Linux.
 
-    PYTHONPATH=src:gallery:programs:studio:learning:tools python -m pytest -p as_on_macos tests/evaluation/test_on_any*
+    PYTHONPATH=src:gallery:programs:studio:learning:optimize:tools \
+        python -m pytest -p as_on_macos tests/evaluation/test_on_any*
     tools/on_arm64 -p as_on_macos
 
 LLVM makes Mach-O files by Apple's conventions for the processor at hand, and the linker that is used on Macs, too,

@@ -668,7 +668,7 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
-_BESIDE = ("gallery", "books", "programs", "studio", "learning")
+_BESIDE = ("gallery", "books", "programs", "studio", "learning", "optimize")
 _OWN_PACKAGES = ("kinetree", *(f"kinetree_{name}" for name in _BESIDE))
 
 _BETWEEN = ("functools", "contextlib")

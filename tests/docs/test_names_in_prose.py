@@ -25,6 +25,7 @@ SOURCES = (
     ROOT / "programs" / "kinetree_programs",
     ROOT / "studio" / "kinetree_studio",
     ROOT / "learning" / "kinetree_learning",
+    ROOT / "optimize" / "kinetree_optimize",
     ROOT / "gallery" / "kinetree_books",
 )
 PAGES = [

@@ -17,7 +17,8 @@ NO_AUTHORS = {"In", "Since"}
 
 
 def texts():
-    for top in ("src", "gallery", "programs", "studio", "learning", "docs", "tests", "examples", "benchmarks", "tools"):
+    packages = ("src", "gallery", "programs", "studio", "learning", "optimize")
+    for top in (*packages, "docs", "tests", "examples", "benchmarks", "tools"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix in READ and path != Path(__file__):
                 yield path, path.read_text(encoding="utf-8")

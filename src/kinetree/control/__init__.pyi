@@ -1,4 +1,5 @@
-from ..optimize.predictive import Predictive as Predictive
+from kinetree_optimize.predictive import Predictive as Predictive
+
 from .actuators import Actuators as Actuators
 from .base import Controller as Controller
 from .base import Sum as Sum

@@ -216,8 +216,11 @@ def evaluation_into(kernel: Kernel, arrays: Sequence[Array], out: Array, threads
         raise CompileError(str(problem)) from None
     table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
     places = ctypes.addressof(table), out.ctypes.data
-    alive = table, arrays, out, kernel
-    return lambda alive=alive: call(*places)
+
+    def again(alive: object = (table, arrays, out, kernel)) -> object:
+        return call(*places)
+
+    return again
 
 
 class LawProgram:

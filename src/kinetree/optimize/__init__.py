@@ -1,5 +1,7 @@
 """Optimal motions: costs, limits, and the search for the best motion of a robot, or of thousands at once.
 
+The search itself is in a package above kinetree, ``kinetree_optimize``.
+
 The module can be called: ``kt.optimize(robot, horizon=..., costs=...)`` is :func:`kinetree.optimize.optimize`.
 """
 

@@ -11,6 +11,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -444,8 +445,12 @@ class PreparedCall:
         count, threads, loop = self._how
         if threads == 1 or count < 2 * self._kernel.lanes:
             call, job = loop.call, self._job
-            return lambda alive=self: call(job)
-        return lambda alive=self: alive._kernel._drive(alive._job, *alive._how)
+
+            def again(alive: object = self) -> object:
+                return call(job)
+
+            return again
+        return partial(self._kernel._drive, self._job, *self._how)
 
     def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
         """Evaluate, optionally into a given array of the right kind, which must not share memory with inputs."""

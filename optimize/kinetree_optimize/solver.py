@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spatial.arrays import Array
+from kinetree.spatial.arrays import Array
+
 from .riccati import RiccatiProgram
 from .sweeps import SHARES, ForwardPass, Inputs, Passes, Texts
 

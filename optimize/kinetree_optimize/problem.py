@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..control.commands import SIGNAL, Commanded
-from ..control.driven_joints import gathered
-from ..errors import ExplainsArguments, OptionError, ShapeError, StateError, UnknownNameError, explains_arguments
-from ..motion.trajectory_interface import Trajectory
-from ..robot.load import as_robot
-from ..robot.robot import Robot
-from ..simulation.arguments import initial_state
-from ..spatial.arrays import Array
-from ..spatial.numbers import real_number, whole_number
+from kinetree.control.commands import SIGNAL, Commanded
+from kinetree.control.driven_joints import gathered
+from kinetree.errors import ExplainsArguments, OptionError, ShapeError, StateError, UnknownNameError, explains_arguments
+from kinetree.motion.trajectory_interface import Trajectory
+from kinetree.robot.load import as_robot
+from kinetree.robot.robot import Robot
+from kinetree.simulation.arguments import initial_state
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import real_number, whole_number
+
 from .node_costs import NodeCosts, Wanted, checked_goal
 from .nodes import NodeDynamics
 from .plan import Plan, plan_of

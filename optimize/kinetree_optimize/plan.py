@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ExplainsArguments, OptionError
-from ..io.tables.text import TextTable
-from ..simulation.records.record import Record
-from ..simulation.run import make_record
-from ..spatial.arrays import Array
+from kinetree.errors import ExplainsArguments, OptionError
+from kinetree.io.tables.text import TextTable
+from kinetree.simulation.records.record import Record
+from kinetree.simulation.run import make_record
+from kinetree.spatial.arrays import Array
+
 from .node_costs import NamedLimit
 from .solver import OPTIMAL, FoundPlans
 

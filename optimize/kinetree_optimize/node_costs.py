@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.passes import present
-from ..errors import OptionError, ShapeError
-from ..evaluation.law_kernels import LawProgram
-from ..evaluation.step_adjoints import rates_along
-from ..simulation.rate_slopes import tangents
-from ..simulation.worlds.instant import Moment
-from ..spatial import Scalar, where
-from ..spatial.arrays import Array
+from kinetree.algorithms.passes import present
+from kinetree.errors import OptionError, ShapeError
+from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.evaluation.step_adjoints import rates_along
+from kinetree.simulation.rate_slopes import tangents
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.spatial import Scalar, where
+from kinetree.spatial.arrays import Array
+
 from .nodes import NodeDynamics
 from .terms import Bounded, Residual, Term
 

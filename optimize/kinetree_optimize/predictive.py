@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ExplainsArguments, OptionError, ShapeError
-from ..spatial.arrays import Array
-from ..spatial.numbers import whole_number
+from kinetree.errors import ExplainsArguments, OptionError, ShapeError
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import whole_number
+
 from .plan import Plan
 from .problem import MotionProblem
 from .solver import Budget, MotionSearch

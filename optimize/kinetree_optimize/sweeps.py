@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluation.law_kernels import LawProgram, evaluation_into
-from ..spatial.arrays import Array
+from kinetree.evaluation.law_kernels import LawProgram, evaluation_into
+from kinetree.spatial.arrays import Array
+
 from .node_costs import NodeCosts
 from .nodes import NodeDynamics
 from .riccati import NodeLayout, RiccatiProgram

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ExplainsArguments, OptionError, ShapeError
-from ..spatial.arrays import Array
+from kinetree.errors import ExplainsArguments, OptionError, ShapeError
+from kinetree.spatial.arrays import Array
+
 from .plan import Plan
 from .riccati import NodeLayout, RiccatiProgram
 

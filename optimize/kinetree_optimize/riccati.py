@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..evaluation.law_kernels import LawProgram
-from ..spatial import Scalar, where
-from ..spatial.arrays import Array
-from ..spatial.linear_systems import ldl, ldl_solve
+from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.spatial import Scalar, where
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.linear_systems import ldl, ldl_solve
 
 ROUNDS = 3
 """How often the set of actions at their limits is chosen anew within a node."""

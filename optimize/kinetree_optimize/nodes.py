@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import kinematics
-from ..control.commands import Commanded
-from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..evaluation.law_kernels import LawProgram
-from ..robot.robot import Robot
-from ..simulation.arguments import check_integrator, force_elements, varied_parameters
-from ..simulation.elimination_order import LoopChoice
-from ..simulation.equation import Equation
-from ..simulation.integrators.fixed_step_methods import FIXED
-from ..simulation.system import DynamicSystem
-from ..simulation.worlds.actions import commanded
-from ..simulation.worlds.derivative_methods import named_numbers
-from ..simulation.worlds.instant import Moment
-from ..simulation.worlds.step_derivatives import StepDerivatives
-from ..spatial import Scalar, clip, where
-from ..spatial.arrays import Array
+from kinetree.algorithms import kinematics
+from kinetree.control.commands import Commanded
+from kinetree.errors import OptionError, UnknownNameError, UnsupportedError
+from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.robot.robot import Robot
+from kinetree.simulation.arguments import check_integrator, force_elements, varied_parameters
+from kinetree.simulation.elimination_order import LoopChoice
+from kinetree.simulation.equation import Equation
+from kinetree.simulation.integrators.fixed_step_methods import FIXED
+from kinetree.simulation.system import DynamicSystem
+from kinetree.simulation.worlds.actions import commanded
+from kinetree.simulation.worlds.derivative_methods import named_numbers
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.simulation.worlds.step_derivatives import StepDerivatives
+from kinetree.spatial import Scalar, clip, where
+from kinetree.spatial.arrays import Array
 
 Scalars = Sequence[Scalar]
 

@@ -12,17 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import kinematics
-from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError, refuse_unknown
-from ..evaluation.law_kernels import is_condition, refuse_nested
-from ..model.pose import rpy_matrix
-from ..model.tree import Model
-from ..motion.trajectory_interface import Trajectory
-from ..simulation.worlds.instant import Moment
-from ..spatial import Scalar, Vec3
-from ..spatial.arrays import Array, quaternions_of
-from ..spatial.exponential import quaternion_log, quaternion_product
-from ..spatial.rotation import quaternion_of
+from kinetree.algorithms import kinematics
+from kinetree.errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError, refuse_unknown
+from kinetree.evaluation.law_kernels import is_condition, refuse_nested
+from kinetree.model.pose import rpy_matrix
+from kinetree.model.tree import Model
+from kinetree.motion.trajectory_interface import Trajectory
+from kinetree.simulation.worlds.instant import Moment
+from kinetree.spatial import Scalar, Vec3
+from kinetree.spatial.arrays import Array, quaternions_of
+from kinetree.spatial.exponential import quaternion_log, quaternion_product
+from kinetree.spatial.rotation import quaternion_of
 
 Scalars = Sequence[Scalar]
 
@@ -118,7 +118,7 @@ class Positions(Term):
     called: ClassVar[str] = "position"
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the configurations."""
+        """Return the configurations, (..., nq)."""
         if isinstance(self.target, Trajectory):
             return _along(self.target, times, 0, model.nq)
         return _wanted(self.target, model.nq, "a target of Positions", "a configuration")
@@ -149,7 +149,7 @@ class Velocities(Term):
     called: ClassVar[str] = "velocity"
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the velocities."""
+        """Return the velocities, (..., nv)."""
         if isinstance(self.target, Trajectory):
             return _along(self.target, times, 1, model.nv)
         return _wanted(self.target, model.nv, "a target of Velocities", "one per freedom")
@@ -181,7 +181,7 @@ class Effort(Term):
             raise OptionError("there is no action at the end of a motion: effort counts while it runs, at='run'")
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the actions, or one number for all of them."""
+        """Return the actions, (..., motors), or one number for all of them, (1,)."""
         return np.atleast_1d(np.asarray(self.target, dtype=float))
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
@@ -216,7 +216,7 @@ class FramePosition(Term):
             raise OptionError(f"axes of FramePosition are some of 'xyz', not {self.axes!r}")
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the position."""
+        """Return the position, (..., 3)."""
         return _wanted(self.position, 3, f"the position of {self.frame!r}", "x, y and z in meters")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
@@ -245,7 +245,7 @@ class FrameRotation(Term):
     called: ClassVar[str] = "orientation"
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the wanted quaternion."""
+        """Return the wanted quaternion, (..., 4)."""
         given = np.asarray(self.rotation, dtype=float)
         if given.shape == (3,):
             given = rpy_matrix(*given)
@@ -284,7 +284,7 @@ class FrameVelocity(Term):
     called: ClassVar[str] = "speed"
 
     def numbers(self, model: Model, times: Array) -> Array:
-        """Return the velocity."""
+        """Return the velocity, (..., 3)."""
         return _wanted(self.velocity, 3, f"the velocity of {self.frame!r}", "along x, y and z")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:

@@ -1,0 +1,1 @@
+"""Optimal motions, a package above kinetree; users reach it as :mod:`kinetree.optimize`."""
