@@ -47,7 +47,7 @@ class Follower(ExplainsArguments):
             raise OptionError("states of force elements cannot be measured, so plans with them are not followed")
 
     def action(self, t: float, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the forces of the motors."""
+        """Return the forces of the motors, (motors,)."""
         plan, d = self.plan, self.plan.problem.dynamics
         k = min(int(t / plan.problem.step + EARLY), len(plan.u) - 1)
         old = np.concatenate([plan.q[k], plan.v[k]])

@@ -204,10 +204,7 @@ def prepared_call(kernel: Kernel, arrays: Sequence[Array], threads: int) -> Prep
 
 
 def evaluation_into(kernel: Kernel, arrays: Sequence[Array], out: Array, threads: int) -> Callable[[], object]:
-    """Return a function that evaluates machine code on arrays (count, n) that stay in place, into one that does too.
-
-    One row is computed by the code for one state.
-    """
+    """Return a function that evaluates machine code on arrays, (count, n) each, that stay in place."""
     if len(out) > 1 or any(not x.flags.c_contiguous for x in (*arrays, out)):
         return prepared_call(kernel, arrays, threads).into(out)
     try:
