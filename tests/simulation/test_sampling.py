@@ -419,6 +419,57 @@ def test_regulators_hold_against_a_constant_friction():
     assert record.q[-1, 0] == pytest.approx(2.9, abs=1e-6)
 
 
+def _yaw(**options):
+    return kt.Builder("yaw").body("table", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1), **options).build()
+
+
+@pytest.mark.parametrize("period", [None, 0.01])
+def test_coulomb_friction_is_no_damper_for_a_regulator(period):
+    """Smoothed, 2 N m are a damper of 200 N m s/rad at rest; Riccati's equation of 1 kg m^2 knows better."""
+    weights = {"positions": 100.0, "velocities": 1.0, "efforts": 1.0, "period": period}
+    free, rough = (control.lqr(_yaw(damping=0.5, friction=f), [0.0], **weights) for f in (0.0, 2.0))
+    assert np.array_equal(free.gain, rough.gain)
+    if period is None:
+        damped = np.sqrt(0.5**2 + 1.0 + 2.0 * 10.0) - 0.5
+        assert np.allclose(free.gain, [[10.0, damped]], rtol=1e-12)
+    smoothed = control.lqr(_yaw(damping=0.5, friction=2.0), [0.0], friction_speed=0.01, **weights)
+    same = control.lqr(_yaw(damping=0.5 + 2.0 / 0.01), [0.0], **weights)
+    assert np.allclose(smoothed.gain, same.gain, rtol=1e-12)
+
+
+def test_observers_and_motors_have_no_huge_dampers_either():
+    rough = _yaw(damping=0.5, friction=2.0, stribeck=1.0, stribeck_speed=0.1)
+    options = {"period": 0.01, "force_noise": 1.0, "position_noise": 1e-3}
+    assert np.array_equal(
+        control.kalman(rough, [0.0], **options).gain, control.kalman(_yaw(damping=0.5), [0.0], **options).gain
+    )
+    at_speed = control.luenberger(rough, [0.0], [1.5], period=0.01, bandwidth=5.0)
+    assert at_speed.tau == pytest.approx(0.5 * 1.5 + 2.0)  # where it slides, Coulomb friction is a constant force
+    assert np.allclose(at_speed.model.rate, [1.5 * 0.01, 0.0], atol=1e-12)
+    joint = rough.model.joints[0].name
+    gears = (
+        kt.forces.Motor(joint, signal=0.0, stall_torque=1.0, no_load_speed=10.0, rubbing=r, efficiency=e)
+        for r, e in ((0.0, 1.0), (3.0, 0.8))
+    )
+    clean, rubbing = (control.lqr(rough, [0.0], positions=10.0, forces=gear).gain for gear in gears)
+    assert np.array_equal(clean, rubbing)
+
+
+def test_a_linear_model_without_a_speed_of_friction_has_viscous_friction_only():
+    """At rest, while sliding with Stribeck friction, and for a batch with a lane that has no numbers."""
+    rough = _yaw(damping=0.5, friction=2.0, stribeck=1.0, stribeck_speed=0.1)
+    model = rough.linearize([0.0], [[0.0], [0.05], [-0.05], [np.nan]], [0.0], friction_speed=None)
+    falls = 2.0 * 0.05 / 0.1**2 * np.exp(-0.25)
+    assert np.allclose(model.A[:3, 1, 1], [-0.5, falls - 0.5, falls - 0.5], rtol=1e-12)
+    assert np.allclose(model.rate[:3, 1], np.array([0.0, -1.0, 1.0]) * (2.0 + np.exp(-0.25) + 0.025), rtol=1e-12)
+    assert np.isnan(model.A[3, 1, 1])
+    assert model[0] is model.A
+    assert model[-1] is model.B
+    assert len(model) == 2
+    with pytest.raises(IndexError):
+        model[2]
+
+
 @pytest.fixture(scope="module")
 def arm():
     b = kt.Builder("arm")

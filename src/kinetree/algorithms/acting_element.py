@@ -78,6 +78,10 @@ class ActingElement:
         """
         return impedance_of(tree, [])
 
+    def free_at_rest(self, tree: Model, v: Scalars) -> ActingElement:
+        """Return the element without Coulomb friction where this is at rest: smoothed, it looks like a huge damper."""
+        return self
+
     def within_step(self, v: Scalars, z: Scalars, h: Scalar) -> Self:
         """Return the element as it acts within an implicit step of ``h`` that begins with ``v`` and ``z``."""
         return self

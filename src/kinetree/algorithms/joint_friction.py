@@ -75,8 +75,11 @@ def sign(x: Scalar) -> Scalar:
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))
 
 
-def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
-    """Return joint forces lost to friction while joints slide: viscous, Coulomb with Stribeck, and offsets."""
+def spent(tree: Model, v: Sequence[Scalar], ways: Sequence[Scalar] | None = None) -> list[Scalar]:
+    """Return joint forces lost to friction while joints slide: viscous, Coulomb with Stribeck, and offsets.
+
+    ``ways`` are the directions in which they slide, 1, -1 or 0, if they are not to be taken from velocities.
+    """
     forces: list[Scalar] = []
     more = fading_friction(tree)
     for k, (damping, coulomb, offset, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
@@ -86,14 +89,14 @@ def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
         if k in more:
             coulomb = coulomb + more[k].at(rate)
         if present(coulomb):
-            force = force + coulomb * sign(rate)
+            force = force + coulomb * (sign(rate) if ways is None else ways[k])
         forces.append(force)
     return forces
 
 
-def lost(tree: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-    """Return joint forces lost to friction, and to dampers along tendons."""
-    rubbing = spent(tree, v)
+def lost(tree: Model, q: Sequence[Scalar], v: Sequence[Scalar], ways: Sequence[Scalar] | None = None) -> list[Scalar]:
+    """Return joint forces lost to friction (see :func:`spent`), and to dampers along tendons."""
+    rubbing = spent(tree, v, ways)
     if not any(t.damping for t in tree.tendons):
         return rubbing
     return [f - d for f, d in zip(rubbing, damping_force(tree, q, v), strict=True)]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import joint_momenta, kinematics, newton_euler
+from ..algorithms.acting_element import ActingElement
 from ..algorithms.joint_friction import friction_force
 from ..errors import OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
@@ -138,13 +139,13 @@ def _product(matrix: Array, x: Scalars, beside: Scalars) -> list[Scalar]:
 
 
 def linear_model(
-    robot: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, period: float, forces: Any = ()
-) -> tuple[LinearModel, Array, Array, Array]:
-    """Return a robot's discrete model about a state, and that state with its forces.
+    robot: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, period: float | None, forces: Any,
+    friction_speed: float | None,
+) -> tuple[LinearModel, Array, Array, Array]:  # fmt: skip
+    """Return a robot's model about a state, discrete if there is a period, and that state with its forces.
 
     By default the forces are those that hold the robot there, at joints with motors.
     """
-    real_number(period, "period", positive=True, unit="seconds")
     place = np.asarray(robot.evaluator.states.configuration(q), dtype=float)
     rate = np.zeros(robot.nv) if v is None else np.asarray(v, dtype=float)
     elements = checked_elements(forces)
@@ -161,7 +162,10 @@ def linear_model(
             f"one state is needed here: q ({robot.nq},), v and tau ({robot.nv},); weights, noises and the period go by "
             "name"
         )
-    return robot.linearize(place, rate, force, period, forces=forces), place, rate, force
+    if friction_speed is None:
+        elements = tuple(x.free_at_rest(robot.model, rate) if isinstance(x, ActingElement) else x for x in elements)
+    model = robot.linearize(place, rate, force, period, friction_speed=friction_speed, forces=elements)
+    return model, place, rate, force
 
 
 def _tree_only(robot: Any, what: str) -> None:
@@ -173,7 +177,7 @@ def _tree_only(robot: Any, what: str) -> None:
 
 def luenberger(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
-    bandwidth: float, forces: Any = (),
+    bandwidth: float, forces: Any = (), friction_speed: float | None = None,
 ) -> LinearObserver:  # fmt: skip
     """Return an observer of velocities from positions, whose errors decay with a given bandwidth.
 
@@ -190,6 +194,10 @@ def luenberger(
         Bandwidth in hertz: errors decay about as exp(-2 pi bandwidth t).
     forces : force elements
         Forces that act on the robot, as in :func:`kinetree.simulate`.
+    friction_speed : float, optional
+        Smooths Coulomb friction as in :meth:`kinetree.Robot.linearize`, which at rest makes it a damper of its size
+        over this speed.  By default it is left out at rest, that of :class:`kinetree.forces.Motor` too: viscous
+        friction is included.
 
     Examples
     --------
@@ -198,8 +206,9 @@ def luenberger(
     >>> observer = kt.control.luenberger(robot, [0.0], period=1e-3, bandwidth=50.0)
     """
     _tree_only(robot, "a Luenberger observer")
+    real_number(period, "period", positive=True, unit="seconds")
     real_number(bandwidth, "bandwidth", positive=True, unit="hertz")
-    model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
+    model, place, rate, force = linear_model(robot, q, v, tau, period, forces, friction_speed)
     decay = np.exp(-2.0 * math.pi * bandwidth * period * np.array([0.9, 1.1]))
     return LinearObserver(model, _decoupled_gain(model.A, *decay), place, rate, force)
 
@@ -221,6 +230,7 @@ def _decoupled_gain(a: Array, first: float, second: float) -> Array:
 def kalman(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     force_noise: ArrayLike, position_noise: ArrayLike, velocity_noise: ArrayLike | None = None, forces: Any = (),
+    friction_speed: float | None = None,
 ) -> LinearObserver:  # fmt: skip
     """Return the steady-state Kalman filter of a robot about a state: the estimate of least variance.
 
@@ -238,6 +248,8 @@ def kalman(
         Standard deviations of measurements; without the second, only positions are measured.
     forces : force elements
         Forces that act on the robot.
+    friction_speed : float, optional
+        As in :func:`luenberger`.
 
     Examples
     --------
@@ -248,7 +260,8 @@ def kalman(
     from scipy.linalg import solve_discrete_are  # slow to import, and few need it
 
     _tree_only(robot, "a Kalman filter")
-    model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
+    real_number(period, "period", positive=True, unit="seconds")
+    model, place, rate, force = linear_model(robot, q, v, tau, period, forces, friction_speed)
     n = robot.nv
     spread = real_numbers(force_noise, Setting("force_noise"), n, positive=True)
     seen = [real_numbers(position_noise, Setting("position_noise"), n, positive=True)]

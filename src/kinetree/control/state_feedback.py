@@ -15,7 +15,7 @@ from ..robot.linear_model import LinearModel
 from ..robot.load import as_robot
 from ..spatial import Scalar
 from ..spatial.arrays import Array
-from ..spatial.numbers import real_numbers
+from ..spatial.numbers import real_number, real_numbers
 from .base import Controller, Outcome, holds_scalars
 from .driven_joints import Scalars, motorless
 from .observers import linear_model
@@ -81,6 +81,7 @@ class StateFeedback(Controller):
 def lqr(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float | None = None,
     positions: ArrayLike = 1.0, velocities: ArrayLike = 1.0, efforts: ArrayLike = 1.0, forces: Any = (),
+    friction_speed: float | None = None,
 ) -> StateFeedback:  # fmt: skip
     """Return the feedback that brings a robot back to a state at the least cost: the linear-quadratic regulator.
 
@@ -104,6 +105,10 @@ def lqr(
         of ``W @ W``, with ``W`` the inverse mass matrix, makes all joints equally fast.
     forces : force elements
         Forces that act on the robot.
+    friction_speed : float, optional
+        Smooths Coulomb friction as in :meth:`kinetree.Robot.linearize`, which at rest makes it a damper of its size
+        over this speed.  By default it is left out at rest, that of :class:`kinetree.forces.Motor` too: viscous
+        friction is included.
 
     Examples
     --------
@@ -115,8 +120,9 @@ def lqr(
     from scipy.linalg import solve_continuous_are, solve_discrete_are  # slow to import, and few need it
 
     robot = as_robot(robot)
-    known, place, rate, force = linear_model(robot, q, v, tau, 1.0 if period is None else period, forces)
-    model = robot.linearize(place, rate, force, forces=forces) if period is None else known
+    if period is not None:
+        real_number(period, "period", positive=True, unit="seconds")
+    model, place, rate, force = linear_model(robot, q, v, tau, period, forces, friction_speed)
     n = len(model.states) // 2
     idle = motorless(robot.model)
     motors = [k for k in range(robot.nv) if k not in idle]

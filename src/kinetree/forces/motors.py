@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..algorithms.acting_element import Scalars
 from ..algorithms.compliant_directions import Along
 from ..algorithms.tendons import Taut, clamped
 from ..errors import OptionError
+from ..model.tree import Model
 from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, sqrt, where
 from ..spatial.numbers import shown
@@ -132,6 +134,12 @@ class Motor(ForceElement):
 
     def _smoothed(self, rate: Scalar) -> Scalar:
         return sqrt(rate * rate + self.friction_speed * self.friction_speed)
+
+    def free_at_rest(self, tree: Model, v: Scalars) -> Motor:
+        """Return the motor without rubbing of its gear, if its joint is at rest."""
+        link = tree.links[tree.joint_index[tree.joint(self.joint).name]]
+        moving = v[link.v_slice.start + self.coordinate] != 0.0
+        return self if moving else replace(self, rubbing=0.0, efficiency=1.0)
 
     def yields(self, on: Surroundings) -> Along:
         """Return its damping for implicit steps; friction is force over speed, so it cannot reverse the motion."""

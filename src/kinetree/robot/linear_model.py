@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import newton_euler
-from ..algorithms.joint_friction import friction_force
+from ..algorithms.joint_friction import friction_force, lost, sign
 from ..algorithms.passes import moving_along
 from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedError
 from ..evaluation.law_failures import asked_with_lists
@@ -25,7 +25,7 @@ from ..spatial.numbers import real_number
 class LinearModel(ExplainsArguments):
     """The dynamics of small deviations x from a state, and u from its joint forces: x' = A x + B u, or discrete.
 
-    ``A, B = robot.linearize(q, v, tau)`` unpacks it.
+    It is also the pair of its matrices: ``A, B = robot.linearize(q, v, tau)`` unpacks it, and its item 0 is A.
 
     Attributes
     ----------
@@ -51,6 +51,12 @@ class LinearModel(ExplainsArguments):
 
     def __iter__(self) -> Iterator[Array]:
         return iter((self.A, self.B))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Array:
+        return (self.A, self.B)[index]
 
     def discrete(self, step: float) -> LinearModel:
         """Return this model in discrete time with zero-order hold of joint forces: exp of [A B; 0 0]."""
@@ -101,10 +107,13 @@ class ForceSlopes:
         return both
 
 
-def friction_slopes(model: Model, q: Array, v: Array, speed: float) -> ForceSlopes:
-    """Return joint friction, smoothed as in simulations."""
+def friction_slopes(model: Model, q: Array, v: Array, speed: float | None) -> ForceSlopes:
+    """Return joint friction, smoothed as in simulations; without a speed, Coulomb friction does not turn around."""
     moves = any(t.damping for t in model.tendons)
-    return ForceSlopes(model, q, v, lambda own, rates: friction_force(model, rates, speed, own), moves)
+    if speed is not None:
+        return ForceSlopes(model, q, v, lambda own, rates: friction_force(model, rates, speed, own), moves)
+    ways = [sign(rate) for rate in split(v)]
+    return ForceSlopes(model, q, v, lambda own, rates: [-f for f in lost(model, own, rates, ways)], moves)
 
 
 def element_slopes(model: Model, q: Array, v: Array, elements: Sequence[Any], time: float) -> ForceSlopes:

@@ -594,7 +594,7 @@ class Robot(Shown):
 
     def linearize(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, step: float | None = None, *, wrenches: Wrenches = None,
-        friction: bool = True, friction_speed: float = 1e-2, forces: Any = (), time: float = 0.0,
+        friction: bool = True, friction_speed: float | None = 1e-2, forces: Any = (), time: float = 0.0,
     ) -> LinearModel:  # fmt: skip
         """Return the linear model of the robot about a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
 
@@ -613,8 +613,10 @@ class Robot(Shown):
             As in :meth:`forward_dynamics`.
         friction : bool
             Whether to include the joints' damping and friction; springs are always included.
-        friction_speed : float
-            Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size over this speed.
+        friction_speed : float or None
+            Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size over this speed,
+            which looks like a huge damper.  With None it has no slope: it is zero at rest, and a constant force against
+            the motion elsewhere.
         forces : force element, function or sequence of them
             Other forces, as in :func:`kinetree.simulate`: springs, drag, ground, functions ``f(t, q, v)``.
         time : float
