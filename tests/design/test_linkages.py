@@ -236,7 +236,7 @@ def test_what_is_no_linkage_is_refused(tmp_path):
         design.four_bars(kt.load("delta"))
     with pytest.raises(kt.OptionError, match="must be on the coupler"):
         design.cognates(robot, "C")
-    with pytest.raises(kt.UnknownNameError, match="'Q'"):
+    with pytest.raises(kt.UnknownNameError, match="'Q'; 'B' joins coupler 'coupler' and output 'rocker'"):
         design.transmission_angle(robot, robot.neutral(), "Q")
     with pytest.raises(kt.UnsupportedError, match="back and forth"):
         design.quick_return(robot, "A")

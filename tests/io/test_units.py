@@ -16,7 +16,8 @@ from kinetree.io.units import ShownUnits, in_si, quantity
     [
         ("45 deg", math.pi / 4, "rad"), ("45°", math.pi / 4, "rad"), ("-.5turn", -math.pi, "rad"), ("120mm", 0.12, "m"),
         ("60 rpm", 2 * math.pi, "rad/s"), ("90 deg/s", math.pi / 2, "rad/s"), ("1e3 N mm", 1.0, "Nm"),
-        ("500 ms", 0.5, "s"), ("250 g", 0.25, "kg"),
+        ("500 ms", 0.5, "s"), ("250 g", 0.25, "kg"), ("90 kg mm^2", 9e-5, "kgm^2"), ("3 g·cm²", 3e-7, "kgm^2"),
+        ("2 kg*m^2", 2.0, "kgm^2"),
     ],
 )  # fmt: skip
 def test_a_number_with_a_unit_is_one_in_si(text, number, unit):

@@ -227,6 +227,7 @@ WRONG = {
     "infinite": ({"points": {**FOUR_BAR["points"], "B": (np.inf, 2)}}, "must be one number"),
     "unused": ({"points": {**FOUR_BAR["points"], "Q": (3, 4)}}, "'Q' is on no bar"),
     "misspelled": ({"bars": {"crank": {"points": "O A", "mas": 1}}}, "did you mean 'mass'"),
+    "thickness alone": ({"bars": {"crank": {"points": "O A", "width": 9, "thickness": 1}}}, "so it needs a density"),
     "density alone": ({"bars": {"crank": {"points": "O A", "density": 1}}}, "width and a thickness"),
     "unit": ({"units": "foot"}, "did you mean 'ft'"),
     "off its line": ({"sliders": {"B": "O C"}}, "off the line"),
@@ -263,6 +264,67 @@ def test_a_missing_motor_is_doubted_and_a_redundant_rod_is_not_refused():
         three = kt.linkage(points, {"a": "O A", "b": "C B", "m": "M N", "beam": "A N B"}, ground="O C M", motor="O")
     assert drawing_of(three.model).gruebler == 0
     assert three.mobility(three.close(three.neutral(), fixed={"O": 0.3})).freedoms == 1
+
+
+def test_a_point_may_be_on_the_line_of_others(tmp_path):
+    near = 0.1 + 0.2  # A and B are 0.3 apart, one rounding error less
+    points = {"O": (0, 0), "A": (0, 1), "B": (near, 1), "P": {"A": 0.1, "B": 0.2}, "Q": {"A": 0.5, "B": 0.2}}
+    robot = kt.linkage(points, {"crank": "O A", "bar": "A B P Q"}, ground="O")
+    for point, x in (("P", 0.1), ("Q", 0.5)):
+        np.testing.assert_allclose(robot.point_position(robot.neutral(), point), [x, 1, 0], atol=1e-12)
+    robot.save(tmp_path / "line.yaml")
+    assert kt.load(tmp_path / "line.yaml") == robot
+    drawn = drawing_of(robot.model)
+    moved = drawn.with_numbers({"B.x": 0.31})  # then the distances do not fit, and nothing is made up
+    assert np.isnan(moved.drawn["P"]).all()
+    with pytest.raises(kt.ModelError, match="missing"):
+        kt.linkage({**points, "P": {"A": 0.1, "B": 0.2 - 1e-6}}, {"crank": "O A", "bar": "A B P Q"}, ground="O")
+
+
+def massive(**bar):
+    return kt.linkage(
+        {"O": (0, 0), "A": (100, 0), "B": (140, 0)}, {"crank": "O A", "arm": {"points": "A B", "mass": 0.3, **bar}},
+        ground="O", units="mm",
+    ).model.bodies[1].mass_properties  # fmt: skip
+
+
+def test_a_center_of_mass_alone_keeps_the_inertia_of_an_even_bar():
+    even, moved = massive(), massive(com=(110, 5))
+    np.testing.assert_allclose(np.subtract(moved.com, even.com), [-0.01, 0.005, 0], atol=1e-15)
+    about = np.array(even.inertia)  # about the center of mass
+    assert about[2] == pytest.approx(0.3 * 0.04**2 / 12)
+    np.testing.assert_allclose(moved.inertia, about, atol=1e-18)
+    assert massive(com=(110, 5), inertia=0).inertia[2] == 0.0
+    assert massive(com=(110, 5), inertia="100 kg mm^2").inertia[2] == pytest.approx(1e-4)
+    wide = massive(width=10)
+    np.testing.assert_allclose(massive(com=(110, 5), width=10).inertia, wide.inertia, atol=1e-18)
+
+
+def test_masses_in_other_coordinates_or_units_are_doubted():
+    with pytest.warns(
+        kt.ModelWarning, match=r"bar 'arm': its center of mass is 80 mm away from the bar, which is 40 mm"
+    ):
+        massive(com=(20, 0))
+    with pytest.warns(kt.ModelWarning, match=r"radius of gyration of 18257.4 mm, but the bar is 40 mm long.*kg mm\^2"):
+        massive(com=(120, 0), inertia=100)
+    with warnings.catch_warnings():  # a counterweight, a flywheel
+        warnings.simplefilter("error")
+        massive(com=(70, 0), inertia="0.3 kg cm^2")
+        massive(com=(100, 0), inertia=0.3 * 0.2**2)
+
+
+@pytest.mark.parametrize("along", ["F", (1, 0)])
+def test_the_force_of_a_slide_is_positive_toward_its_line(along):
+    slider = {"along": along, "on": "rail"}
+    points = {"O": (0, 0), "M": (10, 0), "F": (50, 0)}
+    robot = kt.linkage(
+        points, {"rail": "O F"}, ground="O", sliders={"M": slider}, motor="O M", masses={"M": 2}, units="mm",
+        gravity=(0, 0),
+    )  # fmt: skip
+    slide = list(robot.joint_names).index("M_slide")
+    push = robot.inverse_dynamics([0, 0], [0, 0], np.eye(2)[slide] * 3.0)
+    assert push[slide] == pytest.approx(6.0)
+    assert robot.point_position(np.eye(2)[slide] * 0.01, "M")[0] == pytest.approx(0.02)
 
 
 def test_a_motor_named_after_the_joint_of_a_slider_is_told_its_point():

@@ -290,7 +290,9 @@ def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Arr
     if at is None and len(loops) != 1:
         raise OptionError(f"specify the pin, at=...: there are {', '.join(loops) or 'no four-bars'}")
     if at is not None and at not in loops:
-        raise UnknownNameError("pin between coupler and output of a four-bar", at, loops)
+        links = "; ".join(f"{pin!r} joins coupler {loop.links[2]!r} and output {loop.links[3]!r}"
+                          for pin, loop in loops.items())  # fmt: skip
+        raise UnknownNameError("pin between coupler and output of a four-bar", at, loops, instead=links)
     return loops[next(iter(loops)) if at is None else at].transmission_angle(q)
 
 

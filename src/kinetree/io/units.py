@@ -16,6 +16,7 @@ from ..errors import OptionError, nearest
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.radians(1.0), "degree": math.radians(1.0),
           "degrees": math.radians(1.0), "radian": 1.0, "radians": 1.0, "rev": math.tau, "turn": math.tau}  # fmt: skip
 LENGTHS = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
+MASSES = {"kg": 1.0, "g": 1e-3}
 TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
 
@@ -23,7 +24,12 @@ FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
 def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
     """Yield every spelling with its SI unit and the factor to it."""
     yield from (("1", ("1", 1.0)), ("-", ("1", 1.0)), ("rpm", ("rad/s", math.tau / 60.0)))
-    yield from (("A", ("A", 1.0)), ("mA", ("A", 1e-3)), ("kg", ("kg", 1.0)), ("g", ("kg", 1e-3)), ("Hz", ("Hz", 1.0)))
+    yield from (("A", ("A", 1.0)), ("mA", ("A", 1e-3)), ("Hz", ("Hz", 1.0)))
+    for mass, factor in MASSES.items():
+        yield mass, ("kg", factor)
+        for length in ("m", "cm", "mm"):
+            for square in ("^2", "2"):
+                yield f"{mass}{length}{square}", ("kgm^2", factor * LENGTHS[length] ** 2)
     for unit, factor in TIMES.items():
         yield unit, ("s", factor)
     for own, parts in (("rad", ANGLES), ("m", LENGTHS)):

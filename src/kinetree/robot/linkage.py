@@ -32,8 +32,10 @@ def linkage(
         right); or a distance and direction from one, ``{"O": 15, "angle": "30 deg"}``.
     bars : mapping from name to points, or sequence
         ``"A B"`` or ``["A", "B", "C"]``: a rigid bar or plate with these points; or a mapping with ``points`` and
-        ``mass`` (uniform unless ``com`` and ``inertia`` about it are given), or with its own ``width``,
-        ``thickness`` and ``density``.  Bars of a list are named by their points, ``"A-B"``.
+        ``mass``, or with its own ``width``, ``thickness`` and ``density``.  A ``mass`` is spread evenly; ``com`` puts
+        its center elsewhere, in coordinates of the drawing like those of points, and ``inertia`` about that center
+        replaces the inertia of an even bar: in kg m^2 whatever ``units`` are, or ``"90 kg mm^2"``.  Bars of a list are
+        named by their points, ``"A-B"``.
     ground : str or sequence of str
         Points that are pinned to the ground, ``"O B"``.
     motor : str, sequence of str or mapping
@@ -51,8 +53,8 @@ def linkage(
     masses : mapping from point to mass, optional
         Masses at points: counterweights, loads, sliders.
     width, thickness, density : optional
-        Dimensions and density of all bars without a mass of their own; without these they have no mass.  The ends of
-        bars are round.
+        Dimensions and density (in kg/m^3) of all bars without a mass of their own; without these they have no mass.
+        The ends of bars are round; a width alone is for outlines.
     units : {"m", "mm", "cm", "in", ...}
         Unit of lengths that are given as plain numbers.
     gravity : (float, float)

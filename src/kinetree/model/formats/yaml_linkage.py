@@ -51,7 +51,8 @@ def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
             return f"[{length(one)}, {length(two)}]"
         if len(p.of) == 1:
             return flow({p.of[0]: length(one), "angle": number(two)})
-        return flow({p.of[0]: length(one), p.of[1]: length(two), "side": _side(p, drawn)})
+        side = _side(p, drawn) if p.turn else None
+        return flow({p.of[0]: length(one), p.of[1]: length(two), "side": side})
 
     lines = [f"units: {drawn.units}", f"gravity: [{', '.join(map(number, drawn.gravity))}]", "points:"]
     lines += [f"  {_word(p)}: {place(own)}" for p, own in drawn.points.items()]

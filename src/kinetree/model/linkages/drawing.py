@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...spatial import Scalar, arctan2, cos, sin, sqrt
+from ...spatial import Scalar, arctan2, cos, sin, sqrt, where
 from ..builder import ModelBuilder
 from ..joints import Prismatic, Revolute
 from ..mass import MassProperties
@@ -25,6 +25,8 @@ from ..tree import BASE, Model
 from .plates import Lump, Point, hull, spread, together
 
 GROUND = "ground"
+ON_LINE = 1e-9
+"""How far from a line a point may be that is drawn on it, as a fraction of its distances."""
 Numbers = Mapping[str, Scalar]
 
 
@@ -37,7 +39,7 @@ class DrawnPoint:
     """The points that it is measured from: none, one or two."""
     turn: int = 0
     """Which of two possible positions: 1 if the point is to the left of the line from the first point to the second,
-    else -1."""
+    -1 if it is to the right, 0 if it is on the line."""
 
     @property
     def keys(self) -> tuple[str, str]:
@@ -56,7 +58,12 @@ class DrawnPoint:
         dx, dy = bx - ax, by - ay
         square = dx * dx + dy * dy
         along = 0.5 * (1.0 + (one * one - two * two) / square)
-        across = self.turn * sqrt(one * one / square - along * along)
+        left = one * one / square - along * along
+        if self.turn:
+            across = self.turn * sqrt(left)
+        else:  # other distances may miss the line: NaN, as for all that do not close
+            off = 4.0 * ON_LINE * (1.0 + along * along)
+            across = where(left * left > off * off, math.nan, 0.0)
         return ax + along * dx - across * dy, ay + along * dy + across * dx
 
 
@@ -278,18 +285,23 @@ class Drawing:
         parts: dict[str, list[Lump]] = {body: [] for body in self.bodies}
         for name, bar in self.bars.items():
             mass = numbers[f"{name}.mass"] if bar.mass is not None else None
-            if mass is not None and bar.com is not None:
-                half = (bar.inertia or 0.0) / 2.0
-                parts[name].append(Lump(mass, bar.com, (half, 0.0, half)))
-            elif mass is not None or bar.density is not None:
-                order = hull([self.drawn[p] for p in bar.points])
-                per_area = None if bar.density is None or bar.thickness is None else bar.density * bar.thickness
-                parts[name].append(spread([where[bar.points[k]] for k in order], mass, bar.width, per_area))
+            if mass is not None or bar.density is not None:
+                parts[name].append(self._lump(bar, mass, where))
         for p in self.masses:
             body = self.body_of(p)
             if body in parts:
                 parts[body].append(Lump(numbers[f"{p}.mass"], where[p]))
         return {body: together(own) for body, own in parts.items()}
+
+    def _lump(self, bar: DrawnBar, mass: Scalar | None, where: Mapping[str, Point]) -> Lump:
+        """Return the mass of a bar: spread evenly, moved to ``com`` if that is given, or with its own inertia there."""
+        if bar.com is not None and bar.inertia is not None:
+            half = bar.inertia / 2.0
+            return Lump(mass, bar.com, (half, 0.0, half))
+        order = hull([self.drawn[p] for p in bar.points])
+        per_area = None if bar.density is None or bar.thickness is None else bar.density * bar.thickness
+        even = spread([where[bar.points[k]] for k in order], mass, bar.width, per_area)
+        return even if bar.com is None else even._replace(center=bar.com)
 
     # ---------------------------------------------------------------- the mechanism
 

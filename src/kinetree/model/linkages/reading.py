@@ -14,14 +14,23 @@ from ...io.units import LENGTHS, in_si, quantity
 from ...spatial.numbers import shown
 from ..describe import counted
 from ..pose import floats
-from .drawing import GROUND, Drawing, DrawnBar, DrawnGear, DrawnPoint, DrawnSlider, DrawnSpring
+from .drawing import GROUND, ON_LINE, Drawing, DrawnBar, DrawnGear, DrawnPoint, DrawnSlider, DrawnSpring
 
 SIDES = {"above": (1, 1), "below": (1, -1), "right": (0, 1), "left": (0, -1)}
 """Words for one of two positions: the coordinate to compare, and whether the larger value is meant."""
 
-OF_BARS = {"mass": "kg", "inertia": "1", "width": "m", "thickness": "m", "density": "1"}
+OF_BARS = {"mass": "kg", "inertia": "kg m^2", "width": "m", "thickness": "m", "density": "1"}
 
 DIRECTIONS = {"x": 0.0, "y": math.pi / 2}
+
+IN_LINE = 1e-13
+"""What rounding may leave of the height of a point over a line, as a fraction of its distances."""
+
+FAR_OUTSIDE = 1.0
+"""A center of mass this many sizes of the bar away from it is doubted."""
+
+FAR_AROUND = 10.0
+"""A radius of gyration of more sizes of the bar than this is doubted: flywheels have some, other units have 100."""
 
 
 def drawing(
@@ -92,7 +101,40 @@ def _check(found: Drawing) -> None:
     for p in found.masses:
         if found.body_of(p) == GROUND:
             raise ModelError(f"masses: point {p!r} is on the ground; a mass there never moves")
+    for name, bar in found.bars.items():
+        _doubt_mass(f"bar {name!r}", bar, found)
     _check_freedoms(found)
+
+
+def _doubt_mass(what: str, bar: DrawnBar, found: Drawing) -> None:
+    """Warn of a center of mass far outside of a bar, and of an inertia that its size does not explain."""
+    if bar.mass is None or bar.com is None:
+        return
+    points = [found.drawn[p] for p in bar.points]
+    size = max(math.dist(a, b) for a in points for b in points)
+    said = _DrawingReader(found.units).said
+    away = min(_distance(bar.com, a, b) for a in points for b in points)
+    if away > FAR_OUTSIDE * size:
+        warn(
+            f"{what}: its center of mass is {said(away)} away from the bar, which is {said(size)} long. com is in "
+            "coordinates of the drawing, like points, and does not count from an end of the bar",
+            ModelWarning,
+        )
+    around = math.sqrt((bar.inertia or 0.0) / bar.mass) if bar.mass else 0.0
+    if around > FAR_AROUND * size:
+        warn(
+            f"{what}: an inertia of {bar.inertia:.6g} kg m^2 and a mass of {bar.mass:.6g} kg have a radius of gyration "
+            f"of {said(around)}, but the bar is {said(size)} long. Without a unit, an inertia is in kg m^2, also in "
+            "drawings in millimeters: give a unit, '100 kg mm^2' or '1e5 g mm^2'",
+            ModelWarning,
+        )
+
+
+def _distance(p: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
+    """Return how far a point is from a segment."""
+    (ux, uy), (px, py) = (b[0] - a[0], b[1] - a[1]), (p[0] - a[0], p[1] - a[1])
+    share = min(1.0, max(0.0, (px * ux + py * uy) / ((ux * ux + uy * uy) or 1.0)))
+    return math.hypot(px - share * ux, py - share * uy)
 
 
 def _check_freedoms(found: Drawing) -> None:
@@ -177,12 +219,14 @@ class _DrawingReader:
             )
         r = [self.number(own[key], "m", f"distance of {what} from {key!r}", low=0.0) for key in of]
         apart = math.dist(places[of[0]], places[of[1]])
-        if not abs(r[0] - r[1]) < apart < r[0] + r[1]:
-            missing = max(apart - r[0] - r[1], abs(r[0] - r[1]) - apart)
+        missing = max(apart - r[0] - r[1], abs(r[0] - r[1]) - apart)
+        if missing > ON_LINE * sum(r) or not apart:
             raise ModelError(
                 f"{what} cannot be {self.said(r[0])} from {of[0]!r} and {self.said(r[1])} from {of[1]!r}, which are "
                 f"{self.said(apart)} apart: {self.said(missing)} are missing, so the drawing does not close there"
             )
+        if missing > -IN_LINE * sum(r):
+            return DrawnPoint((r[0], r[1]), of)
         both = {turn: DrawnPoint((r[0], r[1]), of, turn) for turn in (1, -1)}
         at = {turn: both[turn].place(r[0], r[1], places) for turn in both}
         side = own.get("side")
@@ -323,6 +367,10 @@ def _sound(what: str, bar: DrawnBar) -> DrawnBar:
     """Return a bar after checking that its numbers fit together."""
     if bar.mass is None and bar.density is not None and (not bar.width or not bar.thickness):
         raise ModelError(f"{what} has a density, so it needs a width and a thickness, too; or give its mass")
+    if bar.mass is None and bar.density is None and bar.thickness is not None:
+        raise ModelError(
+            f"{what} has a thickness, so it needs a density, too; or give its mass. A bar without mass has neither"
+        )
     if bar.mass is None and (bar.com is not None or bar.inertia is not None):
         raise ModelError(f"{what}: a center of mass or an inertia needs a mass")
     if bar.inertia is not None and bar.com is None:
