@@ -106,6 +106,11 @@ def test_numbers_of_sliders_are_kept(studio):
     robot = studio.document.robot
     assert np.allclose(robot.model.gravity, [0, -1.62, 0])
     assert np.allclose(robot.model.joint("coupler_joint").placement.position, [0.13, 0, 0])
+    assert told["notes"] == ["The file is written anew, without its comments; undo brings that back."]
+    studio.heard({"do": "open", "system": "wiper"})
+    told = studio.heard({"do": "numbers", "values": {"mass of crank": 0.5}})
+    assert told["notes"][-1].startswith("The file is written anew, without its comments and its drawing")
+    assert studio.document.robot.body("crank").mass == 0.5
 
 
 def test_all_systems_have_a_card_with_a_picture(studio):

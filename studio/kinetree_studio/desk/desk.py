@@ -185,8 +185,14 @@ class Studio:
         document = self._open_document
         values = {str(name): float(x) for name, x in news["values"].items()}
         changed = document.robot.with_parameters(ChosenNumbers(document.robot.model).parameters(values))
+        before = document.text
         document.replace(yaml_format.write(changed.model), f"kept {', '.join(values)}")
-        return self._desk(news)
+        told = self._desk(news)
+        lost = ["its comments"] if "#" in before else []
+        lost += [name for key, name in LOST.items() if key in plain(composed(before)) and key not in told["content"]]
+        if lost:
+            told["notes"].append(f"The file is written anew, without {' and '.join(lost)}; undo brings that back.")
+        return told
 
     def _run(self, news: News) -> News:
         self._open_document.add_run(news["run"])
@@ -261,6 +267,9 @@ def _content(robot: Robot, pose: Any) -> dict[str, Any]:
             raise
         return content(robot, robot.model.motion_of, q=_pose(robot, pose))[0]
 
+
+LOST = {"linkage": "its drawing", "table": "its table"}
+"""What a file can no longer say if numbers are kept that it does not express."""
 
 MOST_FREEDOMS = 3
 """Freedoms of robots whose equations are shown: those of more fill pages."""
