@@ -144,3 +144,20 @@ def test_several_values_are_refused_where_nothing_compares_them(tmp_path):
     assert "--plot draws one robot" in refused(*several, "--plot", tmp_path / "x.png")
     assert "is written as .csv" in refused(*several, "-o", tmp_path / "x.parquet")
     assert not list(tmp_path.iterdir())
+
+
+def test_friction_is_not_left_out_in_silence(tmp_path):
+    file, typed = tmp_path / "rough.yaml", ("--speed", "A=60rpm", "--samples", "5", "--json")
+    b = kt.Builder("rough").body("a", "base", kt.Revolute("y"), joint_name="A", mass=1, com=(0.1, 0, 0), damping=0.3)
+    b.body("b", "a", kt.Revolute("y"), joint_name="B", mass=1, com=(0.1, 0, 0), friction=0.2).build().save(file)
+    without = runner.invoke(app, ["inverse", str(file), *typed])
+    assert "joints A, B have friction, which is left out: --friction includes it" in without.stderr
+    included = runner.invoke(app, ["inverse", str(file), *typed, "--friction"])
+    assert "friction" not in included.stderr
+    means = [json.loads(done.stdout)["joints"][0]["mean"] for done in (without, included)]
+    assert means[1] - means[0] == pytest.approx(0.3 * 2 * np.pi)
+    for name in ("A.damping=0,0.5", "joints.B.friction=1"):
+        said_why = refused("inverse", file, *typed, "--set", name)
+        assert f"--set {name.partition('=')[0]}: friction is left out of these forces: add --friction" in said_why
+    still = runner.invoke(app, ["inverse", "gripper", "--set", "palm.mass=1"])  # which has no friction
+    assert "friction" not in still.stderr

@@ -212,3 +212,12 @@ def test_equations_are_printed_as_text_on_the_command_line_too(tmp_path):
     assert "M(q) a + c(q, v) + g(q) = tau + K(q)^T lambda" in loops
     assert "phi[1] = " in loops
     assert "k[1] = " in loops
+
+
+def test_equations_say_whose_friction_they_leave_out():
+    b = kt.Builder("rough").body("a", "base", kt.Revolute("z"), joint_name="joint_a", mass=1, damping=0.3)
+    own = b.body("b", "a", kt.Prismatic("x"), joint_name="slide", mass=1, friction=0.1).build()
+    assert str(own.equations()).splitlines()[-1] == "friction of joint_a, slide is left out"
+    assert r"\text{friction of joint\_a, slide is left out}" in own.equations().latex()
+    smooth = own.with_parameters({"joints.joint_a.damping": 0.0, "joints.slide.friction": 0.0})
+    assert "friction" not in str(smooth.equations()) + smooth.equations().latex()

@@ -28,10 +28,12 @@ const facts = given.facts;
 def computed(page, body, **numbers):
     """Run the body of a function of ``mechanism, engine, facts, array, p`` and return what it returns.
 
-    ``numbers`` are values of sliders, by their names with underscores.
+    ``numbers`` are values of sliders, by their names, perhaps with underscores.
     """
     facts, kernels = dict(page.facts), page.kernels
-    given = page.numbers.parameters({name.replace("_", " "): x for name, x in numbers.items()})
+    sliders = {slider.name for slider in page.numbers.sliders}
+    typed = {name if name in sliders else name.replace("_", " "): x for name, x in numbers.items()}
+    given = page.numbers.parameters(typed)
     read = ParameterReader(page.robot.model)(given)
     p = np.concatenate([read.numbers, kernels.equation.numbers[len(read.numbers) :]])
     code = base64.b64encode(bytes(facts.pop("code"))).decode()

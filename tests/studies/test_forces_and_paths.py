@@ -123,3 +123,13 @@ def test_locked_joints(tmp_path, locked):
 def test_what_cannot_be(tmp_path, before, after, said):
     with pytest.raises(kt.FileFormatError, match=said):
         study(tmp_path, STUDY.replace(before, after))
+
+
+def test_a_summary_says_whose_friction_forces_leave_out(tmp_path):
+    rough = kt.load("four-bar").with_parameters({"joints.crank_joint.damping": 0.2})
+    rough.save(tmp_path / "rough.yaml")
+    for robot, told in (("rough.yaml", True), ("four-bar", False)):
+        result = study(tmp_path, STUDY.replace("robot: four-bar", f"robot: {robot}")).run()
+        folder = result.write(tmp_path / robot.partition(".")[0], pictures=False)
+        summary = (folder / "summary.md").read_text()
+        assert ("These forces leave out the friction of crank_joint." in summary) is told

@@ -165,6 +165,25 @@ def test_motions_poses_and_points_are_the_robots_own(name):
     np.testing.assert_allclose(np.reshape(at["rows"], (3, robot.nv)), rows, atol=1e-12)
 
 
+@needs_node
+def test_a_turn_takes_the_damping_of_joints_along():
+    """Torques include it, and so do the forces in the pins, of which passive joints also have some."""
+    page = kt.page(four_bar(), sliders=["damping"])
+    given = {"damping of crank_joint": 0.4, "damping of coupler_joint": 0.25}
+    rough = page.robot.with_parameters({f"joints.{name[11:]}.damping": x for name, x in given.items()})
+    q = np.array(page.facts["q"])
+    v = rough.velocities(q, [3.0])
+    a = rough.accelerations(q, v, [1.5])
+    body = TURNING + f"return s({{q: array({q.tolist()}), v: array({v.tolist()}), a: array([1.5, 0, 0])}});"
+    told = computed(page, body, **given)
+    np.testing.assert_allclose(told["tau"], rough.inverse_dynamics(q, v, a, friction=True), atol=1e-10)
+    assert abs(told["tau"][0] - rough.inverse_dynamics(q, v, a)[0]) > 1.0
+    forces = rough.constraint_forces(q, v, a, friction=True)
+    wrenches = np.array(told["wrenches"]).reshape(-1, 6)
+    judge = np.concatenate([forces.joint_wrenches_world, forces.loop_wrenches_world])
+    np.testing.assert_allclose(wrenches, judge[:, [3, 4, 5, 0, 1, 2]], atol=1e-9)
+
+
 # ---------------------------------------------------------------- by hand
 
 

@@ -43,6 +43,13 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
     return [[x if f == 1.0 or not present(x) else x * f for x in own] for own, f in zip(given, factors, strict=True)]
 
 
+def rubbing_names(tree: Model) -> list[str]:
+    """Return the names of joints that have friction of any kind, and of tendons that have dampers."""
+    kinds = ("damping", "friction", "friction_offset", "stribeck")
+    joints = [j.name for j in tree.joints if any(present(x) for kind in kinds for x in getattr(j, kind))]
+    return joints + [t.name for t in tree.tendons if t.damping]
+
+
 class Fading(NamedTuple):
     """Additional Coulomb friction at low speed, and the speed with which it fades (Stribeck, 1902)."""
 

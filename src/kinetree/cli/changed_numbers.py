@@ -33,6 +33,10 @@ UNITS = {
 """SI units that a number may have; others are given without."""
 
 
+OF_FRICTION = ("damping", "friction", "friction_offset", "offset", "stribeck")
+"""Numbers that matter only where friction is included."""
+
+
 class Case(NamedTuple):
     """A robot with the values, as they were typed, that set it apart."""
 
@@ -66,6 +70,11 @@ def changed_in_turn(robot: Robot, texts: Iterable[str] | None) -> list[Case]:
         varied = {name: text for name, text in typed.items() if len(given[name]) > 1} if count > 1 else typed
         cases.append(Case(varied, robot.with_parameters(numbers) if numbers else robot))
     return cases
+
+
+def friction_given(texts: Iterable[str] | None) -> list[str]:
+    """Return the names among these that are numbers of friction."""
+    return [name for name in _values_by_name(texts or ()) if name.rpartition(".")[2] in OF_FRICTION]
 
 
 def moves_joints(texts: Iterable[str] | None) -> bool:

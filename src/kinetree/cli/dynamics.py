@@ -19,6 +19,7 @@ from ..io.tables.columns import column_name
 from ..io.units import Quantity, ShownUnits
 from ..model.force_units import FORCE_OF
 from ..spatial.arrays import Array, time_shares
+from .changed_numbers import friction_given
 from .completion import complete_joint
 from .shared import GivenRobot, Json, Over, Separate, Units, make_console, note, print_json, takes_robot
 from .values import read_values
@@ -187,6 +188,8 @@ def _run(
     if separate and plot is None:
         raise OptionError("--separate needs --plot")
     cases = given.load_in_turn()
+    if not friction:
+        _tell_of_friction(given, [case.robot for case in cases])
     several = len(cases) > 1
     if several and plot is not None:
         raise OptionError("--plot draws one robot: give --set one value, and a picture for each")
@@ -238,6 +241,17 @@ def _run(
         console.print(_table(lines, shown, unit, set_apart))
     where = f"written to {escape(str(output))}" if output else "not written: -o FILE saves them"
     console.print(f"{rows:,} rows in {seconds:.2f} s, {where}", soft_wrap=True)
+
+
+def _tell_of_friction(given: GivenRobot, robots: list[Robot]) -> None:
+    """Say that friction is left out; refuse to change it."""
+    from ..algorithms.joint_friction import rubbing_names
+
+    if changed := friction_given(given.changes):
+        raise OptionError(f"--set {', '.join(changed)}: friction is left out of these forces: add --friction")
+    if names := list(dict.fromkeys(name for robot in robots for name in rubbing_names(robot.model))):
+        owners = "joint {} has" if len(names) == 1 else "joints {} have"
+        note(f"{owners.format(', '.join(names))} friction, which is left out: --friction includes it")
 
 
 def _of_gallery(robot: Robot, name: str, folder: Path) -> Path:

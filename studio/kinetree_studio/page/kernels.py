@@ -23,8 +23,17 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.algorithms import energy, independent_motion, kinematics, loop_clusters, loop_constraints, newton_euler
+from kinetree.algorithms import (
+    energy,
+    independent_motion,
+    joint_friction,
+    kinematics,
+    loop_clusters,
+    loop_constraints,
+    newton_euler,
+)
 from kinetree.algorithms.centroidal import first_moment
+from kinetree.algorithms.passes import add
 from kinetree.evaluation.parameters import GivenParameters, Place, put_in
 from kinetree.export.webassembly import NamedLaw, StepLaw, WebAssembly, of_laws
 from kinetree.model.tree import Model
@@ -143,21 +152,24 @@ class Kernels:
         return kinematics.integrate(self.model, q, v)
 
     def motion(self, q: Scalars, v: Scalars, a: Scalars, p: Scalars) -> list[Scalar]:
-        """Return v, a, tau, kinetic and potential energy, wrenches and a quality."""
+        """Return v, a, tau with joint friction, kinetic and potential energy, wrenches and a quality."""
         tree = self._tree(p)
         if not tree.is_constrained:
             tau, joints = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity)
-            return [*v, *a, *tau, *_energies(tree, q, v), *_in_world(tree, q, joints, ()), 1.0]
+            driving = [add(t, f) for t, f in zip(tau, joint_friction.lost(tree, q, v), strict=True)]
+            return [*v, *a, *driving, *_energies(tree, q, v), *_in_world(tree, q, joints, ()), 1.0]
         free = self.independent
         still = [0.0] * tree.nv
         at_rest = independent_motion.embed(tree, q, still, self.pivots)
         v = at_rest.acceleration([v[j] for j in free])
         motion = independent_motion.embed(tree, q, v, self.pivots)
         a = motion.acceleration([a[j] for j in free])
-        tau = independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, None, motion)
-        found = independent_motion.loop_forces(tree, q, v, a, tau, tree.gravity, None, motion)
+        driving = independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, None, motion, True)
+        acting = [t - f for t, f in zip(driving, joint_friction.lost(tree, q, v), strict=True)]
+        found = independent_motion.loop_forces(tree, q, v, a, acting, tree.gravity, None, motion)
         return [
-            *v, *a, *tau, *_energies(tree, q, v), *_in_world(tree, q, found.joints, found.world), self._quality(motion)
+            *v, *a, *driving, *_energies(tree, q, v), *_in_world(tree, q, found.joints, found.world),
+            self._quality(motion),
         ]  # fmt: skip
 
     def state(self, t: Scalars, q: Scalars, v: Scalars, z: Scalars, p: Scalars) -> list[Scalar]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.parameters import distribute
 
+from ...algorithms.joint_friction import rubbing_names
 from ...errors import OptionError, UnknownNameError, refuse_unknown
 from ...evaluation.algorithm_options import complete_options
 from ...model.describe import counted
@@ -262,6 +263,9 @@ class Equations:
     def latex(self) -> str:
         """Return the equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
         lines = [left if e is None else f"{left} &= {self._text(e)}" for left, _, e in self._lines()]
+        if self._without:
+            escaped = self._without.replace("_", r"\_")
+            lines.append(rf"& \text{{{escaped}}}")
         return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
 
     def __str__(self) -> str:
@@ -273,7 +277,13 @@ class Equations:
         named = zip(alike or [f"{v}, {a}" for v, a in zip(self.v, self.a, strict=True)], model.v_names, strict=True)
         lines = [f"equations of motion of {self.subject.name!r}", *(f"  {symbols}: {name}" for symbols, name in named)]
         lines += [left if e is None else f"{left} = {plain(e)}" for _, left, e in self._lines()]
-        return "\n".join(lines)
+        return "\n".join([*lines, self._without] if self._without else lines)
+
+    @property
+    def _without(self) -> str:
+        """What is left out, in words; empty if nothing is."""
+        names = rubbing_names(self.subject.tree(lambda x: x))
+        return f"friction of {', '.join(names)} is left out" if names else ""
 
     def _text(self, e: Any) -> str:
         names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms.joint_friction import rubbing_names
 from ...control.driven_joints import tracking_error
 from ...errors import ClosureError, PathError
 from ...motion.trajectory_interface import Trajectory
@@ -90,7 +91,9 @@ class StudyPlan:
         table = {name.replace(".", "_", 1): x for name, x in values.items() if isinstance(x, np.ndarray)}
         tables, figures = self.more.of(self.robot, time, motion)
         tables = {"motion": self.more.table(table, self._units_of_columns()), **tables}
-        return Outcome(facts, tables, figures=self._figures(time, motion, tau) | figures)
+        rubbing = rubbing_names(self.robot.model)
+        remarks = [f"These forces leave out the friction of {', '.join(rubbing)}."] if rubbing else []
+        return Outcome(facts, tables, figures=self._figures(time, motion, tau) | figures, remarks=remarks)
 
     def _units_of_columns(self) -> dict[str, str]:
         robot, found = self.robot, {"time": "s"}
