@@ -2,6 +2,23 @@
 
 import time as clock
 
+import pytest
+
+from kinetree.errors import OptionError
+from kinetree_studio.view.browser import find_browser
+
+try:
+    BROWSER = find_browser()
+except OptionError as problem:
+    BROWSER, REASON = None, str(problem)
+
+IN_BROWSER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
+    pytest.mark.xdist_group("browser"),
+]
+"""Marks of tests that need Chromium."""
+
 WATCH = """
 window.problems = [];
 for (const name of ["error", "warn"]) console[name] = (...x) => problems.push(x.join(" "));

@@ -8,24 +8,14 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.chromium import IN_BROWSER
 from helpers.sockets import children, listening, needs_linux
 from helpers.view_models import falling_box, pendulum
 from kinetree import view
-from kinetree.errors import OptionError
 from kinetree.view import play
 from kinetree_studio.view import capture
-from kinetree_studio.view.browser import find_browser
 
-try:
-    BROWSER = find_browser()
-except OptionError as problem:
-    BROWSER, REASON = None, str(problem)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = IN_BROWSER
 SIZE = (480, 320)
 
 

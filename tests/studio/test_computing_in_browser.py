@@ -3,20 +3,9 @@
 import pytest
 
 import kinetree as kt
-from helpers.chromium import Page
-from kinetree.errors import OptionError
-from kinetree_studio.view.browser import Browser, find_browser
+from helpers.chromium import IN_BROWSER, Page
 
-try:
-    BROWSER = find_browser()
-except OptionError as problem:
-    BROWSER, REASON = None, str(problem)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = IN_BROWSER
 
 OVER_A_BODY = """(() => {
   const a = kinetree.app, box = a.scene.canvas.getBoundingClientRect();
@@ -44,15 +33,6 @@ class ComputingPage(Page):
             self.mouse("mouseMoved", x + dx * k / steps, y + dy * k / steps)
             self("new Promise((done) => setTimeout(done, 40))")
         return x + dx, y + dy
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    blank = tmp_path_factory.mktemp("page") / "blank.html"
-    blank.write_text("<!doctype html>")
-    made = Browser(blank.as_uri(), (1280, 800))
-    yield made
-    made.close()
 
 
 @pytest.fixture

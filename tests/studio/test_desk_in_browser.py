@@ -6,20 +6,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.chromium import Page
-from kinetree.errors import OptionError
-from kinetree_studio.view.browser import Browser, find_browser
+from helpers.chromium import IN_BROWSER, Page
 
-try:
-    BROWSER = find_browser()
-except OptionError as problem:
-    BROWSER, REASON = None, str(problem)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason=f"no Chromium: {REASON}" if BROWSER is None else ""),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = IN_BROWSER
 
 FIND = """((what) => {
   const bold = (x) => (x.querySelector(":scope > b") || {}).textContent;
@@ -76,15 +65,6 @@ class Desk(Page):
     def clean(self):
         """Nothing was said on the console, refused, or thrown."""
         assert self("problems") == []
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    blank = tmp_path_factory.mktemp("page") / "blank.html"
-    blank.write_text("<!doctype html>")
-    made = Browser(blank.as_uri(), (1280, 800))
-    yield made
-    made.close()
 
 
 @pytest.fixture
