@@ -312,6 +312,14 @@ def test_loops_of_a_urdf_file(tmp_path):
         ("simulate", "--time", "0.01"), ("codegen", "-o", tmp_path / "c"), ("inverse", "--speed", "crank_joint=1"),
     ):  # fmt: skip
         invoke(command[0], tmp_path / "bars.urdf", *command[1:], "--loops", side)
+    side.rename(tmp_path / "a.loops.yaml")
+    kt.load("kuka-kr5").save(tmp_path / "arm.urdf")
+    frames = tmp_path / "b.loops.yaml"
+    frames.write_text("closed_loop: [[rocker, coupler]]\ntype: [6d]\n")
+    assert "loops" not in invoke("info", tmp_path / "arm.urdf").stderr  # neither file is about this robot
+    frames.write_text("closed_loop: [[link_2, link_6]]\ntype: [6d]\n")
+    assert f"--loops {frames}" in " ".join(invoke("info", tmp_path / "arm.urdf").stderr.split())
+    (tmp_path / "a.loops.yaml").unlink()
     robot.save(tmp_path / "bars.loops.yaml")  # a whole robot, not a file of loops
     assert not invoke("info", tmp_path / "bars.urdf").stderr
 

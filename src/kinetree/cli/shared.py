@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,9 @@ WIDTH_OF_FILES = 200
 
 LOOP_KEYS, LINES_READ = {"closed_loop", "loops"}, 200
 """How a file with loops is recognized, and how much of it is read for that."""
+
+NAME_IN_XML = re.compile(r"""\bname\s*=\s*["']([^"']*)["']""")
+"""Names of links, joints and frames of a URDF file."""
 
 ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not; Ctrl-C."""
@@ -156,9 +160,29 @@ def mention_loop_file(robot: str | Path) -> None:
     for file in sorted([*path.parent.glob("*.yaml"), *path.parent.glob("*.yml")]):
         with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as lines:
             starts = [line.split(":")[0] for line in islice(lines, LINES_READ)]
-            if LOOP_KEYS & {*starts} and "bodies" not in starts:  # a whole robot has bodies
+            if LOOP_KEYS & {*starts} and "bodies" not in starts and _joins(file, path):  # a whole robot has bodies
                 note(f"{file.name} is next to {path.name} and has joints that close loops: --loops {file} uses them")
                 return
+
+
+def _joins(side: Path, robot: Path) -> bool:
+    """Return whether a file with loops is about a URDF robot: whether all that it joins has a name there."""
+    import yaml
+
+    try:
+        given = yaml.safe_load(side.read_text(encoding="utf-8"))
+    except yaml.YAMLError:
+        return False
+    joined = [end for pair in _listed(given, "closed_loop") if isinstance(pair, list) for end in pair]
+    loops = [loop for loop in _listed(given, "loops") if isinstance(loop, dict)]
+    joined += [loop[key] for loop in loops for key in ("predecessor", "successor") if key in loop]
+    names = {*NAME_IN_XML.findall(robot.read_text(encoding="utf-8")), "base", "world"}
+    return bool(joined) and {str(end) for end in joined} <= names
+
+
+def _listed(given: Any, key: str) -> list[Any]:
+    found = given.get(key) if isinstance(given, dict) else None
+    return found if isinstance(found, list) else []
 
 
 def read_symbols(texts: Sequence[str]) -> dict[str, float]:
