@@ -539,6 +539,8 @@ def _why_refused(
     responsibility. Exceptions from users' own functions are left alone.
     """
     inside = problem.__traceback__.tb_next if problem.__traceback__ is not None else None
+    if inside is not None and inside.tb_frame.f_globals.get("__name__") == "contextlib":
+        inside = inside.tb_next  # the function runs within a context, such as that of one thread
     name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
     if isinstance(problem, TypeError):
         said = wrong_arguments(function, name, args, named) if inside is None else _wrong_option(name, named, problem)

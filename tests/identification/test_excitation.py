@@ -79,8 +79,17 @@ def test_what_cannot_be_is_refused():
         kt.exciting_motion(robot, effort=0.1)
     with pytest.raises(kt.OptionError, match="no room"):
         kt.exciting_motion(robot, lower=1.0, upper=-1.0)
-    with pytest.raises(kt.UnsupportedError, match="one coordinate"):
+    with pytest.raises(
+        kt.UnsupportedError, match=r"would not close its loops: .*joints \(crank_joint\).* and follow it"
+    ):
         kt.exciting_motion(kt.gallery.load("four-bar"))
+    ball = kt.Builder("ball").body("bob", "base", kt.Spherical(), mass=1.0, inertia=(0.1, 0.1, 0.1)).build()
+    with pytest.raises(kt.UnsupportedError, match="one coordinate each, unlike 'bob_joint'"):
+        kt.exciting_motion(ball)
+    with pytest.raises(kt.ArgumentError, match="needs robot"):
+        kt.exciting_motion()
+    with pytest.raises(kt.ArgumentError, match="needs data"):
+        kt.identify(robot)
 
 
 def test_searches_and_estimates_use_one_thread_of_blas(monkeypatch):

@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 
 from ..algorithms.passes import Scalars
 from ..algorithms.regressor import torque_regressor
-from ..errors import IdentificationError, OptionError, ShapeError, UnsupportedError, refuse_unknown
+from ..errors import IdentificationError, OptionError, ShapeError, UnsupportedError, explains_arguments, refuse_unknown
 from ..evaluation.law_kernels import SlopeProgram, can_compile
 from ..evaluation.small_matrices import one_blas_thread
 from ..io.atomic_files import beside
@@ -112,6 +112,7 @@ class Excitation:
                     np.savez(stream, time=self.t, q=self.q, v=self.v, a=self.a)
 
 
+@explains_arguments
 @one_blas_thread()
 def exciting_motion(
     robot: Robot,
@@ -224,10 +225,18 @@ def _check(robot: Robot, form: str, criterion: str, duration: float, count: int,
         raise OptionError(f"duration must be a time in seconds, not {duration!r}")
     if count < 2 or starts < 1:
         raise OptionError(f"count must be at least 2 and starts at least 1, not {count} and {starts}")
-    if not can_be_excited(robot):
+    if robot.loops is not None:
         raise UnsupportedError(
-            "exciting motions are found for trees of joints with one coordinate each: give a mechanism's tree, or a "
-            "floating robot without its base"
+            f"exciting motions are found for trees of joints with one coordinate each, and a motion of {robot.name!r} "
+            f"as a tree would not close its loops: choose a motion of its independent joints "
+            f"({', '.join(robot.loops.choice.independent())}) with many speeds and postures, and follow it; the other "
+            "joints follow, and kt.identify takes what is measured"
+        )
+    if not can_be_excited(robot):
+        odd = next(j.name for j in robot.model.joints if j.mimic or not j.nq == j.nv == 1)
+        raise UnsupportedError(
+            f"exciting motions are found for trees of joints with one coordinate each, unlike {odd!r}: give a floating "
+            "robot without its base, and joints that mimic none, or choose a motion yourself"
         )
 
 
