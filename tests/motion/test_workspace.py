@@ -133,3 +133,41 @@ def test_a_delta_stays_on_its_branch_at_the_limits():
     np.testing.assert_allclose(
         found.q[within, :4] * np.sign(found.q[within, 3:4]), [[0, 0, 0, 1]] * within.sum(), atol=1e-7
     )
+
+
+def short_five_bar():
+    """Two legs of 0.2 m and 0.3 m: both are folded where the tip is between the motors."""
+    b = kt.Builder("short five-bar")
+    for leg, x in (("l", -0.1), ("r", 0.1)):
+        b.body(f"{leg}1", "base", kt.Revolute("z"), position=(x, 0, 0), mass=1.0)
+        b.body(f"{leg}2", f"{leg}1", kt.Revolute("z"), position=(0.2, 0, 0), mass=1.0, actuated=False)
+    b.loop("pin", "l2", "r2", kt.Revolute("z"), placement=(0.3, 0, 0), seat=(0.3, 0, 0))
+    robot = b.frame("tip", "l2", (0.3, 0, 0)).build()
+    tip = robot.platform("tip", orientation=False)
+    return tip, tip.inverse([0.02, 0.35, 0], q_guess=[2.2, -1.2, 0.9, 1.2])
+
+
+def test_elbows_stay_on_their_side_where_the_grid_meets_a_fold():
+    tip, home = short_five_bar()
+    x = np.linspace(-0.45, 0.45, 11)
+    found = kt.workspace(tip, x=x, y=x, q_guess=home)
+    px, py = np.meshgrid(x, x, indexing="ij")
+    within = np.ones(px.shape, dtype=bool)
+    for base in (-0.1, 0.1):
+        r = np.hypot(px - base, py)
+        within &= (r <= 0.5 + 1e-9) & (r >= 0.1 - 1e-9)
+    np.testing.assert_array_equal(found.reached[..., 0], within)
+    q, clear = found.q[found.reached], tip.margins(found.q[found.reached])["inverse"] > 1e-6
+    assert (np.sin(q[clear, 1]) < 0).all()
+    assert (np.sin(q[clear, 3]) > 0).all()
+
+
+def test_what_lies_behind_a_singular_point_is_counted_and_left_out():
+    tip, home = short_five_bar()
+    y = np.linspace(-0.3, 0.3, 7)  # the only way down leads through (0, 0)
+    with pytest.warns(kt.SingularityWarning, match=r"3 points .*such as \(0, -0.3, 0\).*through singular"):
+        found = kt.workspace(tip, x=0.0, y=y, q_guess=home)
+    assert found.reached[0, :, 0].tolist() == [False] * 3 + [True] * 4
+    folded = kt.workspace(tip, x=0.0, y=[0.0], q_guess=home).q[0, 0, 0]
+    with pytest.warns(kt.SingularityWarning, match="starts in a singular configuration"):
+        kt.workspace(tip, x=0.0, y=[0.0, 0.1], q_guess=folded)

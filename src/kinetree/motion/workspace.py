@@ -1,13 +1,14 @@
 """Maps of a workspace: where a frame can be, its manipulability (margin to singularities), force and stiffness.
 
-A platform is moved from point to neighboring point, a whole front at a time, so that it stays on the branch it started
-on; an arm is moved to all points at once.
+A platform is moved from point to neighboring point, a whole front at a time, first far from singularities and then
+nearer, so that it stays on the branch it started on; an arm is moved to all points at once.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ExplainsArguments, OptionError, ShapeError, UnknownNameError
+from ..errors import ExplainsArguments, OptionError, ShapeError, SingularityWarning, UnknownNameError, warn
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.pictures import drawing
@@ -45,8 +46,14 @@ LONGEST_LABEL = 38
 LEEWAY = 1e-9
 """Tolerance of limits, in radians or meters."""
 
-TRIES = 2
-"""How many fronts try to reach a point that was not reached."""
+WIDE = (0.1, 0.01)
+"""A platform first goes from point to point only where its margin is at least the first of these, then the second."""
+
+SAME = 1e-3
+"""What is found directly and on a straight way is the same branch if no joint differs by more, in radians or meters."""
+
+CLEAR = 1e-4
+"""Nearer to singularities a platform does not go on: branches meet there."""
 
 STARTS = 10
 """Number of starts for each point of an arm."""
@@ -216,7 +223,8 @@ def workspace(
         and any for arms.
     q_guess : array_like, shape (nq,), optional
         Where to start; for a mechanism it decides the branch.  ``assembled()`` or the neutral configuration by
-        default.
+        default.  What can be reached only through singular configurations, where branches meet, is not in the map,
+        and a warning counts it.
     efforts : float or array_like, optional
         Largest force or torque of each motor, for the map of the force; those of the model by default.
     stiffness : float or array_like, optional
@@ -399,37 +407,82 @@ class _PlatformMap:
     def reach(
         self, points: Array, start: Array, rotation: Array | None, limits: bool, threads: int
     ) -> tuple[Array, Array]:
-        """Move the platform from point to point, front after front; points beyond a gap are tried from the start."""
+        """Move the platform from point to point, front after front, on ways as far from singularities as there are."""
         kept = rotation if rotation is not None else self.pose(start)[:3, :3] if self.platform.orientation else None
         shape, flat = points.shape[:-1], points.reshape(-1, 3)
-        q = np.full((len(flat), self.robot.nq), np.nan)
-        near = np.linalg.norm(flat - self.pose(start)[:3, 3], axis=-1)
-        first = np.argsort(near)[:1]
-        q[first] = self._at(flat[first], start[None], kept, limits, 3)
-        if not np.isfinite(q[first]).all():  # the start is not on the grid
-            q[:] = self._at(flat, np.broadcast_to(start, q.shape), kept, limits, 0)
-        tried = np.zeros(len(flat), dtype=int)
-        while True:
-            guesses = _from_neighbors(q.reshape(*shape, -1)).reshape(q.shape)
-            front = np.flatnonzero(~np.isfinite(q[:, 0]) & np.isfinite(guesses[:, 0]) & (tried < TRIES))
-            if not len(front):
-                break
-            tried[front] += 1
-            q[front] = self._beside(flat[front], guesses[front], kept, limits)
-        return q.reshape(*shape, -1), np.isfinite(q[:, 0]).reshape(shape)
+        grid = _MappedPoints(shape, self.robot.nq)
+        first = np.argsort(np.linalg.norm(flat - self.pose(start)[:3, 3], axis=-1))[:1]
+        grid.q[first] = self._at(self._goal(flat[first], kept), start[None], limits, 3)
+        grid.clear[first] = self._clear(grid.q[first])
+        others = np.flatnonzero(~grid.reached)
+        if len(others) and not grid.clear[first] >= CLEAR:  # the start is not on the grid, or a singular point is there
+            home = self._at(self._goal(self.pose(start)[None, :3, 3], kept), start[None], limits, 3)
+            if self._clear(home) >= CLEAR:
+                self._move(grid, others, self._goal(flat[others], kept), np.repeat(home, len(others), axis=0), limits)
+            elif grid.reached.any():
+                warn(
+                    f"the map of {self.frame!r} starts in a singular configuration, where branches meet: which of them "
+                    "it shows is not determined. Start elsewhere, with another q_guess",
+                    SingularityWarning,
+                )
+                grid.clear[first] = CLEAR
+            else:
+                self._move(grid, others, self._goal(flat[others], kept), np.repeat(start[None], len(others), axis=0),
+                           limits, straight=False)  # fmt: skip
+        for least in (*WIDE, CLEAR):
+            self._spread(grid, flat, kept, limits, least)
+        beyond = deepcopy(grid)
+        self._spread(beyond, flat, kept, limits, -np.inf)
+        only = (beyond.reached & ~grid.reached).reshape(shape)
+        if only.any():
+            x, y, z = (_plain(c) for c in points[only][0])
+            warn(
+                f"{only.sum()} points that {self.frame!r} can reach, such as ({x:.4g}, {y:.4g}, {z:.4g}), are not in "
+                "the map: the ways there along the grid go through singular configurations, where branches meet. Make "
+                "another map with a q_guess there, or take a finer grid",
+                SingularityWarning,
+            )
+        return grid.q.reshape(*shape, -1), grid.reached.reshape(shape)
 
-    def _beside(self, points: Array, guesses: Array, rotation: Array | None, limits: bool) -> Array:
-        """Move to points from their neighbors; points beyond the limits are not reached, even on another branch."""
-        q = self._at(points, guesses, rotation, False, 0)
+    def _spread(self, grid: _MappedPoints, points: Array, kept: Array | None, limits: bool, least: float) -> None:
+        """Move from points at least this far from singularities to those beside them, until no more are reached."""
+        while True:
+            front, nearby = grid.front(least)
+            if not len(front):
+                return
+            self._move(grid, front, self._goal(points[front], kept), grid.q[nearby], limits, least >= CLEAR)
+
+    def _move(
+        self, grid: _MappedPoints, lanes: Array, goals: Array, guesses: Array, limits: bool, straight: bool = True
+    ) -> None:
+        """Move to points; what is beyond the limits is not reached, even on another branch."""
+        q = self._at(goals, guesses, False, 0)
         if limits:
             q[~self.robot.within_limits(q, LEEWAY)] = np.nan
-        return q
+        clear = self._clear(q)
+        sure = np.flatnonzero(clear >= CLEAR)  # at others, branches meet
+        if straight and len(sure):
+            way = self.platform.straight(guesses[sure], goals[sure])
+            apart = np.abs(self.robot.difference(way, q[sure])).max(axis=-1)
+            q[sure[~(apart <= SAME)]] = np.nan
+        grid.q[lanes], grid.clear[lanes] = q, np.where(np.isfinite(q[:, 0]), clear, np.nan)
 
-    def _at(self, points: Array, guesses: Array, rotation: Array | None, limits: bool, attempts: int) -> Array:
-        goal = points
-        if rotation is not None:
-            goal = np.zeros((len(points), 4, 4))
-            goal[:, :3, :3], goal[:, :3, 3], goal[:, 3, 3] = rotation, points, 1.0
+    def _clear(self, q: Array) -> Array:
+        """Return how far configurations are from where branches meet."""
+        clear, found = np.full(len(q), np.nan), np.isfinite(q[:, 0])
+        if found.any():
+            margins = self.platform.margins(q[found])
+            clear[found] = np.nan_to_num(np.minimum(margins["inverse"], margins["constraint"]))
+        return clear
+
+    def _goal(self, points: Array, rotation: Array | None) -> Array:
+        if rotation is None:
+            return points
+        goal = np.zeros((len(points), 4, 4))
+        goal[:, :3, :3], goal[:, :3, 3], goal[:, 3, 3] = rotation, points, 1.0
+        return goal
+
+    def _at(self, goal: Array, guesses: Array, limits: bool, attempts: int) -> Array:
         return self.platform.inverse(goal, guesses, limits=limits, attempts=attempts, must_reach=False).q
 
     def maps(self, q: Array, turned: bool, efforts: Array | None, stiffness: Array | None) -> dict[str, Array]:
@@ -450,14 +503,39 @@ class _PlatformMap:
         return found
 
 
-def _from_neighbors(q: Array) -> Array:
-    """Return, for each point of a grid (nx, ny, nz, nq), the configuration of a neighbor that has one."""
-    found = np.full_like(q, np.nan)
-    for axis in range(3):
-        for step in (1, -1):
-            other = np.full_like(q, np.nan)
-            to, off = [slice(None)] * 3, [slice(None)] * 3
-            to[axis], off[axis] = (slice(1, None), slice(None, -1)) if step > 0 else (slice(None, -1), slice(1, None))
-            other[tuple(to)] = q[tuple(off)]
-            found = np.where(np.isfinite(found[..., :1]), found, other)
-    return found
+class _MappedPoints:
+    """The points of a grid (nx, ny, nz) that a platform has reached, as a list of n points.
+
+    Attributes
+    ----------
+    q : ndarray (n, nq)
+        NaN where none is reached.
+    clear : ndarray (n,)
+        How far each configuration is from others at the same point, 0 to 1; NaN where none is reached.
+    tried : ndarray (6, n) of bool
+        From which of its neighbors a point was tried.
+    """
+
+    def __init__(self, shape: tuple[int, ...], nq: int) -> None:
+        count = int(np.prod(shape))
+        self.q, self.clear = np.full((count, nq), np.nan), np.full(count, np.nan)
+        self.tried = np.zeros((6, count), dtype=bool)
+        numbers = np.pad(np.arange(count).reshape(shape), 1, constant_values=-1)
+        inside = (slice(1, -1),) * 3
+        self._neighbors = np.array(
+            [np.roll(numbers, step, axis)[inside].ravel() for axis in range(3) for step in (1, -1)]
+        )
+
+    @property
+    def reached(self) -> Array:
+        """Which points are reached, (n,)."""
+        return np.isfinite(self.q[:, 0])
+
+    def front(self, least: float) -> tuple[Array, Array]:
+        """Return points to try, and for each the neighbor that is farthest from singularities, at least so far."""
+        clear = np.append(self.clear, np.nan)[self._neighbors]
+        usable = (clear >= least) & ~self.tried & ~self.reached
+        front = np.flatnonzero(usable.any(axis=0))
+        best = np.where(usable, clear, -np.inf)[:, front].argmax(axis=0)
+        self.tried[best, front] = True
+        return front, self._neighbors[best, front]

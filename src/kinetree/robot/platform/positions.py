@@ -293,13 +293,10 @@ class PlatformPositions(ExplainsArguments):
             raise ShapeError(f"targets must be a path, shape (T, 4, 4) or (T, 3), got {goals.shape}")
         aim = self._aim(goals.ndim == 3)
         flat = numbers_of(aim, goals)
-        m, free, q = self.mechanism, np.ones(self.mechanism.nv, dtype=bool), self._guess(q_guess)
+        m, q = self.mechanism, self._guess(q_guess)
         if q.ndim != 1:
             raise ShapeError(f"q_guess is where the first point is found from, shape ({m.nq},), not {q.shape}")
-        path = following.PathProblem(
-            partial(following.of_one_path, flat), lambda guesses, wanted: self._reach(wanted, guesses, free),
-            lambda a, b: off(aim, b, a), partial(between, aim), *self._loops.closing.leading(free, (aim,)),
-        )  # fmt: skip
+        path = self._path(aim, partial(following.of_one_path, flat))
 
         def nearest(k: int, near: Array) -> Array:
             return self.inverse(goals[k], near, limits=limits)
@@ -316,6 +313,33 @@ class PlatformPositions(ExplainsArguments):
         return Reached(
             found, finite_rows(found), lambda point: following.why_not_reached(point[0], flat, q, found, nearest)
         )
+
+    def _path(self, aim: FrameGoal, goals: Callable[[Array, Array, int], Array]) -> following.PathProblem:
+        free = np.ones(self.mechanism.nv, dtype=bool)
+        return following.PathProblem(
+            goals, lambda guesses, wanted: self._reach(wanted, guesses, free), lambda a, b: off(aim, b, a),
+            partial(between, aim), *self._loops.closing.leading(free, (aim,)),
+        )  # fmt: skip
+
+    def straight(self, q: Array, targets: Array) -> Array:
+        """Return configurations at targets, reached on straight ways that do not leave the branch.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, nq)
+            Closed configurations at the beginnings of the ways.
+        targets : ndarray, shape (n, 3) or (n, 4, 4)
+            Positions, or poses.
+
+        Returns
+        -------
+        ndarray, shape (n, nq)
+            NaN where a way ends before its target: at the edge of the workspace, or at a singular configuration.
+        """
+        aim, here = self._aim(targets.shape[-1] == 4), self.pose(q)
+        ends = np.stack([numbers_of(aim, x) for x in (here if aim.orientation else here[:, :3, 3], targets)], axis=1)
+        path = self._path(aim, lambda ways, points, width: ends[ways[:, None], points[:, None] + np.arange(width)])
+        return path.follow(2, q, must_reach=False).q[:, 1]
 
     def assemblies(
         self, positions: ArrayLike | None = None, target: ArrayLike | None = None, *, distinct: str | None = None,
