@@ -163,7 +163,9 @@ def linear_model(
             "name"
         )
     if friction_speed is None:
-        elements = tuple(x.free_at_rest(robot.model, rate) if isinstance(x, ActingElement) else x for x in elements)
+        elements = tuple(
+            x.free_at_rest(robot.model, rate.tolist()) if isinstance(x, ActingElement) else x for x in elements
+        )
     model = robot.linearize(place, rate, force, period, friction_speed=friction_speed, forces=elements)
     return model, place, rate, force
 
