@@ -78,11 +78,11 @@ class NodeDynamics:
                 f"plans need machine code, which {robot.name!r} has not: it has more than 110 bodies, or "
                 "backend='reference'"
             )
-        slices, first = dict[str, slice](), 0
+        self.places, first = dict[str, slice](), 0
         for name, value in self.system.parameters.items():
-            slices[name] = slice(first, first + value.shape[-1])
+            self.places[name] = slice(first, first + value.shape[-1])
             first += value.shape[-1]
-        at, _, _ = named_numbers(self.system, slices, False)
+        at, _, _ = named_numbers(self.system, self.places, False)
         self.commands = list(range(at["command"].start, at["command"].stop))
         """Places of the action among the numbers of the equation."""
         self.numbers = np.array(self.equation.numbers, dtype=float)
@@ -112,7 +112,7 @@ class NodeDynamics:
 
     def numbers_with(self, u: Array) -> Array:
         """Return the numbers of the equation with these actions, (..., n)."""
-        found = np.empty((*u.shape[:-1], len(self.numbers)))
+        found = np.empty((*u.shape[:-1], self.numbers.shape[-1]))
         found[:] = self.numbers
         found[..., self.commands] = u
         return found

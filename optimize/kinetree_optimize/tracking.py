@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.errors import ExplainsArguments, OptionError, ShapeError
 from kinetree.spatial.arrays import Array
 
+from .held_friction import with_friction_held
 from .plan import Plan
 from .riccati import NodeLayout, RiccatiProgram
 
@@ -69,8 +70,9 @@ def follow(plan: Plan) -> Follower:
 
 
 def tvlqr(
-    plan: Plan, *, positions: ArrayLike = 1.0, velocities: ArrayLike = 0.1, efforts: ArrayLike = 1.0, end: float = 1.0
-) -> Follower:
+    plan: Plan, *, positions: ArrayLike = 1.0, velocities: ArrayLike = 0.1, efforts: ArrayLike = 1.0, end: float = 1.0,
+    coulomb: bool = False,
+) -> Follower:  # fmt: skip
     """Return a function that follows a plan by a time-varying linear-quadratic regulator.
 
     Parameters
@@ -81,6 +83,10 @@ def tvlqr(
         one per independent coordinate.
     end : float
         How much longer, in seconds, the last deviation counts.
+    coulomb : bool
+        Whether the smoothed Coulomb friction of joints is linearized with the rest: where a joint rests, it is a damper
+        of its size over the plan's ``friction_speed``, of which nothing is left once the joint moves.  By default it
+        stays the force that it is in the plan.
 
     Returns
     -------
@@ -105,7 +111,8 @@ def tvlqr(
             raise OptionError(f"weights of {name} must be one number that is not negative, or {len(weights[which])}")
         weights[which] = numbers
     x = np.concatenate([plan.q, plan.v, plan.z], axis=-1)
-    steps = d.slopes(plan.t[:-1], x[:-1], d.ends(plan.t[:-1], x[:-1], plan.u), plan.u).reshape(nodes, -1)
+    linear = d if coulomb else with_friction_held(plan.problem, plan.q[:-1], plan.v[:-1])
+    steps = linear.slopes(plan.t[:-1], x[:-1], linear.ends(plan.t[:-1], x[:-1], plan.u), plan.u).reshape(nodes, -1)
     layout = NodeLayout(n, nu, tuple((k, k) for k in range(n + nu)))
     riccati = RiccatiProgram(layout, False)
     value = np.zeros(layout.n_value)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import solve_discrete_are
 
 import kinetree as kt
+from kinetree_optimize.held_friction import with_friction_held
 
 o = kt.optimize
 AT_REST = o.Velocities(at="end")
@@ -42,6 +43,39 @@ def test_tvlqr_far_from_the_end_is_the_lqr_of_discrete_time():
     p = solve_discrete_are(a, b, h * np.diag([3.0, 0.5]), [[h * 0.2]])
     gain = np.linalg.solve(h * 0.2 + b.T @ p @ b, b.T @ p @ a)
     assert_allclose(found.gains[0], -gain, rtol=1e-6)
+
+
+def test_tvlqr_takes_no_coulomb_friction_for_a_damper():
+    """At rest, 4 N smoothed at 0.01 m/s are 400 N s/m, which a regulator must not count on."""
+    options = {"horizon": 1.0, "step": 0.02, "costs": [o.Effort(), o.Velocities()], "limits": []}
+    weights = {"positions": 3.0, "velocities": 0.5, "efforts": 0.2}
+    rough, free = (kt.optimize(block(damping=0.7, friction=f), [0.0], **options) for f in (4.0, 0.0))
+    assert np.array_equal(rough.q, free.q)  # it rests
+    wanted = o.tvlqr(free, **weights).gains
+    assert_allclose(o.tvlqr(rough, **weights).gains, wanted, rtol=1e-12)
+    damped = kt.optimize(block(damping=0.7 + 4.0 / 0.01), [0.0], **options)
+    assert_allclose(o.tvlqr(rough, coulomb=True, **weights).gains, o.tvlqr(damped, **weights).gains, rtol=1e-9)
+    assert np.abs(wanted[0]).min() > 2.0 * np.abs(o.tvlqr(rough, coulomb=True, **weights).gains[0]).min()
+
+
+def test_a_moving_plan_keeps_its_coulomb_friction_as_a_force():
+    """Where inertia depends on the posture, the slopes of steps know the force; far from rest they are those of old."""
+    arm = kt.Builder("arm")
+    arm.body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.5), friction=[1.0], joint_name="a")
+    arm.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -1), mass=1.0, com=(0, 0, -0.5), joint_name="b",
+             damping=0.2, friction=2.0, stribeck=0.5, stribeck_speed=0.3)  # fmt: skip
+    problem = o.MotionProblem(
+        compiled(arm), horizon=0.1, step=0.01, costs=[o.Effort()], limits=[], friction_speed=1e-3, substeps=2
+    )
+    q, v, u = np.array([[0.3, 0.8]]), np.array([[1.5, -2.0]]), np.array([[3.0, 1.0]])
+    held, own = with_friction_held(problem, q, v), problem.dynamics
+    x, t = np.concatenate([q, v], axis=-1), np.zeros(1)
+    assert_allclose(held.ends(t, x, u)[:, 0], own.ends(t, x, u)[:, 0], rtol=1e-12)
+    steps, old = (d.slopes(t, x, d.ends(t, x, u), u) for d in (held, own))
+    assert_allclose(steps, old, atol=2e-5)
+    h = 1e-6
+    moved = [held.ends(t, x + h * e, u)[:, -1] - held.ends(t, x - h * e, u)[:, -1] for e in np.eye(4)]
+    assert_allclose(steps[0, :, :4], np.array(moved)[:, 0].T / (2 * h), atol=1e-8)
 
 
 @pytest.mark.parametrize("how", ["follow", "tvlqr"])
