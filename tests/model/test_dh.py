@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -298,14 +299,19 @@ def test_degrees_are_the_same_angles(convention):
 
 
 @pytest.mark.parametrize("degrees", [-450.0, -180.0, -90.0, 90.0, 180.0, 270.0, 360.0])
-def test_quarter_turns_are_exact_in_degrees_and_only_there(degrees):
+def test_quarter_turns_are_exact_in_degrees_and_in_radians(degrees):
     rows = [{"alpha": degrees, "mass": 1.0}]
     exact = kt.from_dh(rows, degrees=True).pose([0.0], "link1")
     assert set(np.abs(exact).ravel()) == {0.0, 1.0}
     assert_close(exact, rot_x(np.radians(degrees)), 1e-14)
-    rounded = kt.from_dh([{"alpha": np.radians(degrees), "mass": 1.0}]).pose([0.0], "link1")
-    assert rounded[2, 1] == np.sin(np.radians(degrees))
-    assert rounded[1, 1] == np.cos(np.radians(degrees))
+    angle = math.radians(degrees)
+    for near in (angle, math.nextafter(angle, 0.0), math.nextafter(math.nextafter(angle, 9.0), 9.0)):
+        np.testing.assert_array_equal(kt.from_dh([{"alpha": near, "mass": 1.0}]).pose([0.0], "link1"), exact)
+        np.testing.assert_array_equal(kt.Pose.of(rpy=(near, 0, 0)).rotation, exact[:3, :3])
+    for written in (round(angle, 4), round(angle, 11), angle * (1.0 + 1e-15)):  # as the file has them
+        rounded = kt.from_dh([{"alpha": written, "mass": 1.0}]).pose([0.0], "link1")
+        assert rounded[2, 1] == np.sin(written)
+        assert rounded[1, 1] == np.cos(written)
 
 
 # ------------------------------------------------------------------ one arm, two tables
@@ -675,3 +681,12 @@ ARRAY = np.array([1.0, 2.0])
 def test_values_that_are_none_of_the_kind(rows, options, told):
     with pytest.raises(kt.ModelError, match=told):
         kt.from_dh(rows, **options)
+
+
+def test_a_right_angle_in_radians_costs_what_it_costs_in_degrees():
+    def arm(angle, **options):
+        link = {"a": 0.1, "d": 0.2, "mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.2, 0.2, 0.3, 0.01, 0.02, 0.03)}
+        return kt.from_dh([{"alpha": x * angle, **link} for x in (1.0, 0.0, -1.0)], **options)
+
+    radians, degrees = arm(np.pi / 2).cost("inverse_dynamics"), arm(90.0, degrees=True).cost("inverse_dynamics")
+    assert (radians.multiplications, radians.additions) == (degrees.multiplications, degrees.additions)

@@ -24,6 +24,14 @@ _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 NO_NUMBERS = "USMmc"
 """Kinds of arrays that are not converted to floats: text, dates, complex numbers."""
 
+HALF_PI = math.pi / 2
+
+QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+"""Cosine and sine of quarter turns."""
+
+MOST_QUARTERS = 100
+"""Angles with more are not searched for quarter turns."""
+
 UNIT_TOLERANCE = 1e-6
 """How far the length of a quaternion may differ from 1, in states and files."""
 
@@ -52,9 +60,22 @@ def floats(value: ArrayLike, what: str) -> np.ndarray:
         raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}{symbols_hint(value)}") from None
 
 
+def cosine_and_sine(angle: float) -> tuple[float, float]:
+    """Return cosine and sine of an angle in radians, exact for the doubles nearest to quarter turns.
+
+    Nobody who writes pi/2 means the cosine of its rounding, 6e-17; 1.5708 and pi/2 to twelve digits are taken as they
+    are.
+    """
+    if abs(angle) < MOST_QUARTERS * HALF_PI:
+        quarters = round(angle / HALF_PI)
+        if abs(angle - quarters * HALF_PI) <= 2.0 * math.ulp(angle):
+            return QUARTERS[quarters % 4]
+    return math.cos(angle), math.sin(angle)
+
+
 def axis_matrix(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation matrix about a coordinate axis; entries that are exactly 0 or 1 stay so."""
-    c, s = math.cos(angle), math.sin(angle)
+    """Return the rotation matrix about a coordinate axis; quarter turns are exact."""
+    c, s = cosine_and_sine(angle)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     m = np.zeros((3, 3))
     m[axis, axis] = 1.0
@@ -64,7 +85,14 @@ def axis_matrix(axis: int, angle: float) -> np.ndarray:
 
 
 def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return the rotation matrix of URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+    """Return the rotation matrix of URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``.
+
+    Where the pitch is a quarter turn, roll and yaw turn about one axis; they are added first, so that the one angle
+    that files then have gives the same numbers.
+    """
+    up, across = cosine_and_sine(pitch)
+    if up == 0.0:
+        roll, yaw = roll - across * yaw, 0.0
     return axis_matrix(2, yaw) @ axis_matrix(1, pitch) @ axis_matrix(0, roll)
 
 
@@ -238,7 +266,7 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
     # roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
     fitted = []
     for yaw in (plain[2], 0.0):
-        c, s = math.cos(yaw), math.sin(yaw)
+        c, s = cosine_and_sine(yaw)
         fitted.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
     return [plain, *fitted, steep]
 
@@ -247,12 +275,17 @@ def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
     """Yield angles near a guess that reproduce exactly the entries which are single products of sines and cosines."""
     m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
     for pitch in _near(guess[1]):
-        if -math.sin(pitch) == m20:
-            c = math.cos(pitch)
-            rolls = [x for x in _near(guess[0]) if c * math.sin(x) == m21 and c * math.cos(x) == m22]
-            yaws = [x for x in _near(guess[2]) if c * math.sin(x) == m10 and c * math.cos(x) == m00]
+        c, s = cosine_and_sine(pitch)
+        if -s == m20:
+            rolls = [x for x in _near(guess[0]) if _scaled(c, x) == (m22, m21)]
+            yaws = [x for x in _near(guess[2]) if _scaled(c, x) == (m00, m10)]
             for roll, yaw in itertools.product(rolls, yaws):
                 yield roll, pitch, yaw
+
+
+def _scaled(factor: float, angle: float) -> tuple[float, float]:
+    c, s = cosine_and_sine(angle)
+    return factor * c, factor * s
 
 
 def _near(angle: float) -> Iterator[float]:

@@ -38,7 +38,7 @@ from ..builder import ModelBuilder
 from ..joint_fields import FIELDS, JointNumbers, PerFreedom, like_degrees
 from ..joints import Fixed, JointKind, Prismatic, Revolute
 from ..mass import MassProperties
-from ..pose import Pose, floats, symbols_hint
+from ..pose import Pose, cosine_and_sine, floats, symbols_hint
 from . import other_names
 
 CONVENTIONS = ("modified", "standard", "khalil")
@@ -479,12 +479,11 @@ def _shift(x: float = 0.0, z: float = 0.0) -> Pose:
 def _turn(axis: int, angle: float, degrees: bool) -> Pose:
     """Return a rotation about x (0) or z (2).
 
-    In degrees, whole quarter turns are exact; in radians, the number in the table is used as it is, and never rounded
-    to pi/2.
+    Whole quarter turns are exact, in radians for the double nearest to them: a table's 1.5708 is used as it is.
     """
     if angle == 0:
         return Pose()
-    c, s = _cos_sin_degrees(float(angle)) if degrees else (math.cos(angle), math.sin(angle))
+    c, s = _cos_sin_degrees(float(angle)) if degrees else cosine_and_sine(float(angle))
     turn = np.eye(3)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turn[i, i] = turn[j, j] = c
