@@ -96,6 +96,11 @@ class MotionProblem(ExplainsArguments):
 
     def __post_init__(self) -> None:
         made = object.__setattr__
+        if self.horizon is None or isinstance(self.horizon, (tuple, list)):
+            raise OptionError(
+                "the horizon is one number of seconds: for the shortest time, halve an interval until plan.success "
+                "turns False; along a path that is given, kt.trajectories.fastest finds it at once"
+            )
         made(self, "robot", as_robot(self.robot))
         made(self, "horizon", real_number(self.horizon, "horizon"))
         made(self, "step", real_number(self.step, "step"))

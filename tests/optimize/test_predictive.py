@@ -132,3 +132,9 @@ def test_what_predictive_control_needs_is_said():
     problem = o.MotionProblem(block(), horizon=0.2, costs=[o.Effort()], action=servo, limits=[])
     with pytest.raises(kt.OptionError, match="must be torques"):
         kt.control.Predictive(problem)
+
+
+@pytest.mark.parametrize("horizon", [None, (0.5, 2.0)])
+def test_a_free_horizon_is_refused_with_what_finds_it(horizon):
+    with pytest.raises(kt.OptionError, match=r"halve an interval until plan\.success turns False"):
+        kt.optimize(block(), [0.0], horizon=horizon, costs=[o.Effort()])
