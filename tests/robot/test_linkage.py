@@ -242,6 +242,12 @@ WRONG = {
     "gravity": ({"gravity": (0, 0, -9.81)}, "2 finite numbers"),
     "gear of one": ({"gears": {"g": {"wheels": "crank", "ratio": 2}}}, "needs two bars"),
     "gear without carrier": ({"gears": {"g": {"wheels": "crank coupler", "ratio": 2}}}, "no body carries both"),
+    "spring of two lengths": (
+        {"springs": {"s": {"between": "A C", "stiffness": 2, "rest": (9, 99)}}}, "add 'pushes_only': True",
+    ),
+    "spring of both sides": (
+        {"springs": {"s": {"between": "A C", "stiffness": 2, "pushes_only": True, "pulls_only": True}}}, "not both",
+    ),
     "spring without ends": ({"springs": {"s": {"between": "A", "stiffness": 2}}}, "needs two points"),
     "mass on the ground": ({"masses": {"O": 2}}, "never moves"),
 }  # fmt: skip
@@ -311,6 +317,39 @@ def test_masses_in_other_coordinates_or_units_are_doubted():
         warnings.simplefilter("error")
         massive(com=(70, 0), inertia="0.3 kg cm^2")
         massive(com=(100, 0), inertia=0.3 * 0.2**2)
+
+
+def sprung(units="mm", **spring):
+    return kt.linkage(
+        {"O": (0, 0), "A": (100, 0), "S": (100, -40)}, {"arm": {"points": "O A", "mass": 0.2}}, ground="O S", motor="O",
+        units=units, springs={"pad": {"between": "A S", "stiffness": 5000, "rest": 40, **spring}}, gravity=(0, 0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("side", "sign"), [("pushes_only", -1), ("pulls_only", 1)])
+def test_a_spring_may_push_or_pull_only(side, sign, tmp_path):
+    robot, both = sprung(**{side: True}), sprung()
+    robot.save(tmp_path / "pad.yaml")
+    assert kt.load(tmp_path / "pad.yaml") == robot
+    other = robot.with_frame("tip", "arm", (0.1, 0, 0))  # no drawing any more
+    other.save(tmp_path / "other.yaml")
+    zero = np.zeros(1)
+    for angle in (-0.1, 0.1):
+        q = np.array([angle])
+        longer = np.linalg.norm(robot.point_position(q, "A") - robot.point_position(q, "S")) - 0.04
+        acts = sign * longer > 0
+        for one in (robot, kt.load(tmp_path / "other.yaml")):
+            found, usual = one.inverse_dynamics(q, zero, zero), both.inverse_dynamics(q, zero, zero)
+            assert abs(usual) > 1.0
+            np.testing.assert_allclose(found, usual if acts else 0.0, atol=1e-12)
+            assert one.potential_energy(q) == pytest.approx(2500 * longer**2 if acts else 0.0)
+    drawn = drawing_of(robot.model)
+    new = {"pad.rest": 0.043, "A.y": 0.001}
+    changed, given = drawn.with_numbers(new).model(), drawn.tables(robot.model, new)
+    for angle in (-0.1, 0.1):
+        found = robot.inverse_dynamics([angle], zero, zero, parameters=given)
+        np.testing.assert_allclose(found, type(robot)(changed).inverse_dynamics([angle], zero, zero), atol=1e-12)
+    np.testing.assert_allclose(robot.with_parameters(given).model.tendons[0].rest, changed.tendons[0].rest)
 
 
 @pytest.mark.parametrize("along", ["F", (1, 0)])

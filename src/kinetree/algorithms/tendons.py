@@ -5,6 +5,7 @@ A length L(q) with slope s changes at the rate s v. A force f along it has the p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -117,6 +118,8 @@ def stretch(tendon: Tendon, length: Scalar) -> Scalar:
     short, long = tendon.rest
     if short is long or (isinstance(short, float) and isinstance(long, float) and short == long):
         return length - long
+    if isinstance(long, float) and long == math.inf:
+        return where(length < short, length - short, 0.0 * length)
     return where(length > long, length - long, where(length < short, length - short, 0.0 * length))
 
 

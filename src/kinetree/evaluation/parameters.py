@@ -302,7 +302,7 @@ def own_numbers(model: Model, place: Place) -> Array:
     owner: Any
     if place.table == "tendons":
         owner = next(tendon for tendon in model.tendons if tendon.name == place.owner)
-        return np.array([owner.rest[1] if place.key == "rest" else owner.stiffness])
+        return np.array([owner.rest_length if place.key == "rest" else owner.stiffness])
     if place.table == "loops":
         owner = next(loop for loop in model.loops if loop.name == place.owner)
         pose = owner.seat if place.key == "seat" else owner.placement

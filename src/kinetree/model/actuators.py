@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..spatial import Scalar
+
 
 class Waypoint(NamedTuple):
     """A point of a body that a tendon goes through; body -1 is the base.
@@ -38,9 +40,26 @@ class Tendon:
     stiffness: float = 0.0
     """Newtons per meter beyond ``rest``."""
     rest: tuple[float, float] = (0.0, 0.0)
-    """Lengths between which the spring is slack; they are equal for a spring that pushes and pulls."""
+    """Lengths between which it is slack; equal if it pushes and pulls, the second infinite if it only pushes."""
     damping: float = 0.0
     """Newton seconds per meter."""
+
+    @property
+    def rest_length(self) -> float:
+        """The parameter ``rest``: the longer of the two lengths, or the shorter one of a spring that only pushes."""
+        return self.rest[0] if self.only_pushes else self.rest[1]
+
+    @property
+    def only_pushes(self) -> bool:
+        """Whether the spring is slack at all greater lengths."""
+        return isinstance(self.rest[1], float) and self.rest[1] == math.inf
+
+    def rest_with(self, length: Scalar) -> tuple[Scalar, Scalar]:
+        """Return lengths between which the spring is slack, with another one for ``rest_length``."""
+        short, long = self.rest
+        if self.only_pushes:
+            return length, long
+        return (length if short == long else short), length
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ class DriveBuilder(ExplainsArguments):
         stiffness, damping : float
             Along the length, in N/m and N s/m.
         rest : float or pair of floats
-            Rest length of the spring, or two lengths between which it is slack.
+            Rest length of the spring, or two lengths between which it is slack; the second is infinite for a spring
+            that only pushes.
         """
         if not isinstance(name, str) or not name or name in self._tendons:
             raise ModelError(f"two tendons are named {name!r}" if name in self._tendons else "a tendon needs a name")
@@ -301,6 +302,8 @@ def spring_along(
     low, high = per_freedom((known or 0.0) if rest is None else rest, 2, 0.0, where + "rest")
     if low > high:
         raise ModelError(f"{where}rest goes from the shorter length to the longer, not {(low, high)}")
+    if low == math.inf or high == -math.inf:
+        raise ModelError(f"{where}rest is a length, or goes from a length to infinity for a spring that only pushes")
     return stiff, (low, high)
 
 

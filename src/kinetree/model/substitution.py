@@ -196,17 +196,16 @@ class Substitution:
     def _tendon(self, tendon: Tendon, model: Model, convert: Convert) -> Tendon:
         """Return a tendon with another spring, through points of frames at their new positions.
 
-        If a tendon is slack between two lengths, its rest length is the longer one.
+        If a tendon is slack between two lengths, its rest length is the longer one, unless that is infinite.
         """
         if self.frames:
             tendon = replace(tendon, points=tuple(self._waypoint(p, model, convert) for p in tendon.points))
         given = self.tendons.get(tendon.name)
         if given is None:
             return tendon
-        short, long = tendon.rest
-        end = convert(given["rest"]) if "rest" in given else long
+        end = convert(given["rest"]) if "rest" in given else tendon.rest_length
         stiffness = convert(given["stiffness"]) if "stiffness" in given else tendon.stiffness
-        return replace(tendon, stiffness=stiffness, rest=(end if short == long else short, end))
+        return replace(tendon, stiffness=stiffness, rest=tendon.rest_with(end))
 
     def _waypoint(self, point: Waypoint, model: Model, convert: Convert) -> Waypoint:
         if point.frame not in self.frames:

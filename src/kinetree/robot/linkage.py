@@ -46,6 +46,8 @@ def linkage(
         slides without turning.
     springs : mapping, optional
         ``{"s": {"between": "A B", "stiffness": 500, "rest": 40, "damping": 1}}``; relaxed as drawn without ``rest``.
+        With ``"pushes_only": True``, as for a rubber pad, it is slack when longer than ``rest``; with ``"pulls_only":
+        True``, as for a rope, when shorter.  Its damping acts at any length.
     gears : mapping, optional
         ``{"pair": {"wheels": "crank arm", "teeth": (20, 40)}}``, or ``ratio``: turns of the second bar per turn of the
         first, negative for wheels that mesh outside.  With ``backlash``, an angle of the second, the teeth are a spring

@@ -103,7 +103,7 @@ def with_parameters(
         Where a loop joint is: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on its successor.
     tendons : mapping of tendon name to mapping
         ``stiffness`` and ``rest`` of the spring along it; if it is slack between two lengths, ``rest`` is the longer
-        one.
+        one, unless that is infinite.
     symbols : mapping of name to scalar
         Values for symbols of the robot that have none (:attr:`kinetree.Robot.symbols`): numbers, arrays of JAX, symbols
         of CasADi or SymPy. Those left out remain symbols of SymPy, or become further arguments of functions.

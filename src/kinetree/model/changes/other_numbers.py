@@ -84,13 +84,12 @@ def _loop(loop: Loop, given: Given | None) -> Loop:
 def _tendon(tendon: Tendon, given: Given, frames: Mapping[str, Frame]) -> Tendon:
     points = tuple(_waypoint(p, frames.get(p.frame)) for p in tendon.points)
     (stiffness, end) = _finite(
-        (given.get("stiffness", tendon.stiffness), given.get("rest", tendon.rest[1])),
+        (given.get("stiffness", tendon.stiffness), given.get("rest", tendon.rest_length)),
         f"spring of tendon {tendon.name!r}",
     )
-    short, long = tendon.rest
     if stiffness < 0.0:
         raise ModelError(f"stiffness of tendon {tendon.name!r} is {stiffness:g}: it cannot be negative")
-    return replace(tendon, points=points, stiffness=stiffness, rest=(end if short == long else short, end))
+    return replace(tendon, points=points, stiffness=stiffness, rest=tendon.rest_with(end))
 
 
 def _waypoint(point: Waypoint, frame: Frame | None) -> Waypoint:

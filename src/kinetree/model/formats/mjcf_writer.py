@@ -30,6 +30,9 @@ from .mjcf_words import numbers, pose_words, wxyz
 LEAST = 1e-15
 """MuJoCo accepts masses and inertias of moving bodies only above this."""
 
+ENDLESS = 1e9
+"""Length of a tendon in meters that is written for infinity."""
+
 ON_AXIS = 0.1
 """Distance in meters of the two points that represent a hinge which closes a loop."""
 
@@ -336,7 +339,7 @@ class _MjcfWriter:
     def _tendon(self, tendon: Tendon) -> list[str]:
         words = f' damping="{tendon.damping!r}"' if tendon.damping else ""
         if tendon.stiffness:
-            words += f' stiffness="{tendon.stiffness!r}" springlength={numbers(tendon.rest)}'
+            words += f' stiffness="{tendon.stiffness!r}" springlength={numbers(min(x, ENDLESS) for x in tendon.rest)}'
         if tendon.joints:
             return self._fixed_tendon(tendon.name, words, zip(tendon.joints, tendon.coefficients, strict=True))
         found = [f"<spatial name={xml.quoted(tendon.name)}{words}>"]

@@ -51,7 +51,7 @@ def read_tendon(reader: Any, node: Any) -> None:
         if key in fields
     }
     if "rest" in fields:
-        data["rest"] = reader.per_freedom(fields["rest"], f"rest of tendon {name!r}", infinite=False)
+        data["rest"] = reader.per_freedom(fields["rest"], f"rest of tendon {name!r}", infinite=True)
     joints = None
     if "joints" in fields:
         known = getattr(fields["joints"], "entries", {})

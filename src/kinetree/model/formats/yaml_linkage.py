@@ -18,7 +18,7 @@ KEYS = tuple(inspect.signature(reading.drawing).parameters)
 def read_linkage(reader: NodeReader, node: Node, name: str) -> Drawing:
     """Read a drawing."""
     fields = reader.fields(node, "a linkage", [key for key in KEYS if key != "name"], ("points", "bars", "ground"))
-    given = {key: reader.plain(own, key) for key, own in fields.items()}
+    given = {key: reader.plain(own, key, logical=key == "springs") for key, own in fields.items()}
     with reader.at(node):
         return reading.drawing(**given, name=name)
 
@@ -82,6 +82,7 @@ def written(drawn: Drawing, number: Callable[[float], str]) -> list[str]:
             key: flow({
                 "between": words(own.between), "stiffness": number(own.stiffness),
                 "rest": optional(own.rest, length), "damping": number(own.damping),
+                **{side: "true" for side in ("pushes_only", "pulls_only") if getattr(own, side)},
             })
             for key, own in drawn.springs.items()
         },

@@ -94,12 +94,18 @@ class DrawnSlider:
 
 @dataclass(frozen=True)
 class DrawnSpring:
-    """A spring between two points; without ``rest`` it is relaxed as drawn."""
+    """A spring between two points; without ``rest`` it is relaxed as drawn, and it may be slack on one side of it."""
 
     between: tuple[str, str]
     stiffness: float
     rest: float | None = None
     damping: float = 0.0
+    pushes_only: bool = False
+    pulls_only: bool = False
+
+    def slack(self, rest: float) -> tuple[float, float]:
+        """Return lengths between which it is slack."""
+        return (0.0 if self.pulls_only else rest), (math.inf if self.pushes_only else rest)
 
 
 @dataclass(frozen=True)
@@ -326,8 +332,9 @@ class Drawing:
             body = self.body_of(p)
             builder.frame(p, builder.base if body == GROUND else body, (x, y, 0.0))
         for name, spring in self.springs.items():
-            rest = math.dist(*(self.drawn[p] for p in spring.between)) if spring.rest is None else spring.rest
-            builder.tendon(name, points=spring.between, stiffness=spring.stiffness, rest=rest, damping=spring.damping)
+            length = math.dist(*(self.drawn[p] for p in spring.between)) if spring.rest is None else spring.rest
+            along = {"stiffness": spring.stiffness, "rest": spring.slack(length), "damping": spring.damping}
+            builder.tendon(name, points=spring.between, **along)  # type: ignore[arg-type]
         for name, gear in self.gears.items():
             one, two = self.geared(gear)
             if gear.backlash:

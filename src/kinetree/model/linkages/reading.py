@@ -328,12 +328,25 @@ class _DrawingReader:
         between = self.words(content.get("between", ()), what, known)
         if len(between) != 2 or "stiffness" not in content:
             raise ModelError(f"{what} needs two points and a stiffness: {{'between': 'A B', 'stiffness': 500}}")
+        sides = {key: content.get(key, False) for key in ("pushes_only", "pulls_only")}
+        if not all(isinstance(x, bool) for x in sides.values()) or all(sides.values()):
+            raise ModelError(f"{what}: pushes_only and pulls_only are True or False, and not both True")
+        if isinstance(content.get("rest"), (list, tuple)):
+            raise ModelError(
+                f"{what} has one length at rest, not {shown(content['rest'])}. If it is slack when it is longer, add "
+                "'pushes_only': True; if it is slack when it is shorter, 'pulls_only': True"
+            )
         rest = None if content.get("rest") is None else self.number(content["rest"], "m", f"rest of {what}", low=0.0)
         stiffness, damping = (
             self.number(content.get(key, 0.0), unit, f"{key} of {what}", low=0.0)
             for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"))
         )
-        return DrawnSpring((between[0], between[1]), stiffness, rest, damping)
+        if rest == 0.0 and any(sides.values()):
+            side = "pulls" if sides["pulls_only"] else "pushes"
+            raise ModelError(
+                f"{what} is never shorter than its rest of 0: leave {side}_only out, or give a longer rest"
+            )
+        return DrawnSpring((between[0], between[1]), stiffness, rest, damping, **sides)
 
     def gear(self, name: str, own: Any, drawn: Drawing) -> DrawnGear:
         """Return a pair of wheels."""
