@@ -1,5 +1,7 @@
 """Where robots come to rest, judged by closed forms, by energy, and by the dynamics."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -120,3 +122,27 @@ def test_what_falls_without_end_is_named():
     b.body("stone", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
     with pytest.raises(kt.SingularError, match=r"'stone' does not come to rest .* most at 'stone_joint'"):
         kt.equilibrium(b.build())
+
+
+def test_a_dead_point_on_the_way_to_rest_is_placed_and_other_freedoms_pass_it():
+    """The handle of an open clamp is pushed to the end of its swing, where it no longer determines the other bars."""
+    points = {"O": (0, 0), "A": (-5, 45), "B": (0, 95), "C": (60, 100), "pad": (130, 60), "part": (130, 30)}
+    clamp = kt.linkage(
+        {**points, "grip": (-60, 140)}, {"handle": "O A grip", "link": "A B", "arm": "C B pad"}, ground="O C part",
+        springs={"rubber": {"between": "pad part", "stiffness": 15e4, "rest": 34, "pushes_only": True}}, motor="O",
+        units="mm", gravity=(0, 0),
+    )  # fmt: skip
+    push = {"grip": kt.Wrench(force=(50, 0, 0), axes="world")}
+    start = clamp.follow({"O": [-0.4]})[0]
+    with pytest.raises(
+        kt.SingularError, match=r"dead point while it settles, at O = -\d\.\d+ rad: .*with_independent\("
+    ) as no:
+        kt.equilibrium(clamp, start, held=[], wrenches=push)
+    name = re.search(r"with_independent\(\['(\w)'\]\)", str(no.value))[1]
+    other = clamp.with_independent([name])
+    rest = kt.equilibrium(other, start, held=[], wrenches=push)
+    assert rest.stable
+    k = clamp.joint_names.index(name)
+    q = other.follow({name: rest.q[k] + np.linspace(-0.02, 0.02, 41)}, rest.q)
+    energy = clamp.potential_energy(q) - 50.0 * clamp.point_position(q, "grip")[:, 0]
+    assert energy.argmin() == 20

@@ -24,6 +24,7 @@ from ..evaluation.parameters import ParameterReader, put_in
 from ..evaluation.wrenches import Wrenches
 from ..io.tables.text import TextTable
 from ..io.units import in_si
+from ..loops import rank
 from ..loops.limits import PositionLimits
 from ..model.limits_of_followers import bounded_by_followers
 from ..robot.linear_model import checked_elements, element_forces
@@ -326,8 +327,33 @@ class _Settling:
         """Return the motions that loops allow, (..., nv, n)."""
         nv = self.robot.nv
         if self.robot.loops is not None:
-            return self.robot.basis(q)
+            try:
+                return self.robot.basis(q)
+            except SingularError:
+                raise self.stuck(q) from None
         return np.broadcast_to(np.eye(nv), (*q.shape[:-1], nv, nv))
+
+    def stuck(self, q: Array) -> SingularError:
+        """Return the error that says where settling met a configuration in which the independent freedoms are stuck."""
+        robot, lanes = self.robot, q.reshape(-1, self.robot.nq)
+        lanes = lanes[np.isfinite(lanes).all(axis=-1)]
+        k = robot.loop_jacobian(lanes)
+        own = [robot.v_names.index(name) for name in robot.independent()]
+        others = np.delete(k, own, axis=-1)
+        worst = int(np.argmin(np.linalg.svd(others, compute_uv=False)[:, : robot.nv - len(own)].min(axis=-1)))
+        motions, names = rank.null_space(k[worst], robot.nv - len(own)), list[str]()
+        for _ in own:  # those that move most, one for each motion
+            sizes = np.linalg.norm(motions, axis=-1)
+            names.append(robot.v_names[row := int(np.argmax(sizes))])
+            motions = motions - np.outer(motions @ motions[row], motions[row]) / sizes[row] ** 2
+        joints = dict.fromkeys(next(j for j in robot.model.joints if row in j.freedoms) for row in own)
+        at = [k for j in joints for k in range(j.q_slice.start, j.q_slice.stop)]
+        places = ", ".join(f"{robot.q_names[k]} = {lanes[worst, k]:.4g} {robot.q_units[k]}" for k in at)
+        return SingularError(
+            f"{robot.name!r} comes to a dead point while it settles, at {places}: there its motion does not follow "
+            f"from {', '.join(robot.independent())}. Take freedoms that move there, "
+            f"equilibrium(robot.with_independent({names}), ...), or a q_guess nearer to the rest"
+        )
 
     def free(self, q: Array) -> Array:
         """Return the motions that loops, held joints and stops allow, (..., nv, m)."""
