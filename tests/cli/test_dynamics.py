@@ -828,3 +828,10 @@ def test_angles_are_held_against_limits_and_full_turns():
     assert not doubt(2.1, 100.0, 500.0)  # a joint within its limits, a wheel and a long way
     assert doubt(0.0, 100.0, 0.0) == "positions look like degrees: they go up to 100 rad"
     assert not doubt(np.nan, np.nan, np.nan)
+
+
+def test_the_speed_of_a_turn_is_told_as_it_was_understood():
+    told = invoke("id", "four-bar", "--speed", "crank_joint=60", "--set", "coupler.mass=1,2").stderr
+    assert told.count("crank_joint turns at 60 rad/s (573 rpm), 1 turn\n") == 1
+    told = invoke("id", "four-bar", "--speed", "crank_joint=-60rpm", "--turns", "2.5").stderr
+    assert "crank_joint turns at -6.28319 rad/s (-60 rpm), 2.5 turns" in told

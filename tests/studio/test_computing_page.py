@@ -184,6 +184,27 @@ def test_a_turn_takes_the_damping_of_joints_along():
     np.testing.assert_allclose(wrenches, judge[:, [3, 4, 5, 0, 1, 2]], atol=1e-9)
 
 
+def test_speeds_of_pages_have_units():
+    assert kt.page("four-bar", speed="60 rpm").facts["speed"] == pytest.approx(2 * np.pi)
+    with pytest.raises(kt.KinetreeError, match=r"'0.2 m/s' does not fit: give a number in rad/s"):
+        kt.page("four-bar", speed="0.2 m/s")
+    with pytest.raises(kt.KinetreeError, match="speed must be"):
+        kt.page("four-bar", speed="fast")
+
+
+def test_the_command_for_pages_takes_units_and_other_numbers(tmp_path, monkeypatch):
+    made = []
+    own = kt.page
+    monkeypatch.setattr(kt, "page", lambda *robot, **options: made.append(own(*robot, **options)) or made[-1])
+    typed = ("--speed", "60rpm", "--set", "coupler.mass=4")
+    invoke("page", "four-bar", "-o", tmp_path / "page.html", *typed)
+    (page,) = made
+    assert page.facts["speed"] == pytest.approx(2 * np.pi)
+    assert {s.name: s.value for s in page.numbers.sliders}["mass of coupler"] == pytest.approx(4.0)
+    wrong = invoke("page", "four-bar", "-o", tmp_path / "no.html", "--speed", "crank_joint=3", code=1).stderr
+    assert "--speed: one speed, such as 60rpm" in wrong
+
+
 # ---------------------------------------------------------------- by hand
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..errors import OptionError, refuse_unknown
+from ..errors import OptionError, UnknownNameError, refuse_unknown
 from ..io.units import Quantity
 from .values import read_values
 
@@ -32,6 +32,8 @@ UNITS = {
 }  # fmt: skip
 """SI units that a number may have; others are given without."""
 
+
+OF_THREE = ("gravity", "com", "position", "rpy", "seat")
 
 OF_FRICTION = ("damping", "friction", "friction_offset", "offset", "stribeck")
 """Numbers that matter only where friction is included."""
@@ -104,12 +106,15 @@ def _numbers(name: str, text: str) -> float | list[float]:
     for number in numbers:
         if isinstance(number, Quantity) and number.unit not in UNITS.get(name.rpartition(".")[2], ()):
             raise OptionError(f"--set: {name}={number.written}: this unit does not fit: give a number in SI units")
+    if name.rpartition(".")[2] in OF_THREE and len(numbers) != 3:
+        last = "-9.81" if name == "gravity" else "0.1"
+        raise OptionError(f"--set: {name} needs three numbers, separated by colons, such as {name}=0:0:{last}")
     return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _in_full(robot: Robot, name: str) -> str:
     """Return ``bodies.link_2.mass`` for ``link_2.mass``: a body or joint and what its file calls the number."""
-    from ..model.substitution import OF_BODIES, OF_JOINTS, TABLES  # robots that are not changed do not need it
+    from ..model.substitution import OF_BODIES, OF_JOINTS, TABLES, with_table  # not needed without changes
 
     owner, dot, what = name.rpartition(".")
     if not dot and name != "gravity":
@@ -122,4 +127,7 @@ def _in_full(robot: Robot, name: str) -> str:
         if what in words:
             refuse_unknown(f"{kind} to --set", owner, owners)
             return f"{table}.{name}"
+    near = [f"{owner}.{word}" for _, _, words, owners in owned if owner in owners for word in words]
+    if near and with_table(robot.model, name) is None:
+        raise UnknownNameError("parameter", name, near)
     return name

@@ -284,6 +284,10 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, samples: int | No
         raise OptionError(f"--speed: {name!r} must be a joint that turns about one axis, at a speed that is not zero")
     if isinstance(rate, Quantity):
         rate.refuse_other("rad/s", f"--speed: {name!r}")
+    file = folder / "turn.npz"
+    if not file.exists():  # as it does for the next value of --set
+        count = f"{turns:g} turn{'' if turns == 1.0 else 's'}"
+        note(f"{name} turns at {rate:g} rad/s ({rate * 60.0 / math.tau:.4g} rpm), {count}")
     steps = math.ceil(turns * SAMPLES_OF_A_TURN)
     every = 1 if samples is None else math.ceil(steps / (samples - 1))
     time = np.linspace(0.0, turns * math.tau / abs(rate), (steps if samples is None else every * (samples - 1)) + 1)
@@ -297,8 +301,8 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, samples: int | No
         others = [other for other in robot.independent(q) if other != name] if robot.mobility(q).freedoms > 1 else []
         v = robot.velocities(path, dict.fromkeys(others, 0.0) | {name: rate})
         a = robot.accelerations(path, v, dict.fromkeys([*others, name], 0.0))
-    np.savez(folder / "turn.npz", time=time[::every], q=path[::every], v=v[::every], a=a[::every])
-    return folder / "turn.npz"
+    np.savez(file, time=time[::every], q=path[::every], v=v[::every], a=a[::every])
+    return file
 
 
 def _by_joint(robot: Robot, which: str, file: Path, over: str | None = None) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from kinetree.algorithms import loop_constraints
 from kinetree.errors import Message, NoValueError, OptionError, Setting, UnsupportedError
 from kinetree.evaluation.law_kernels import unrolls
 from kinetree.io.atomic_files import beside
-from kinetree.io.units import ShownUnits
+from kinetree.io.units import Quantity, ShownUnits, quantity
 from kinetree.model.describe import counted
 from kinetree.robot.robot import Robot
 from kinetree.spatial.arrays import Array
@@ -85,7 +85,7 @@ class ComputingPage:
 
 def page(
     robot: Robot | str | os.PathLike[str], path: str | os.PathLike[str] | None = None, *, q: ArrayLike | None = None,
-    sliders: Sequence[str] = GROUPS, step: float | None = None, turn: str | None = None, speed: float = FULL_TURN,
+    sliders: Sequence[str] = GROUPS, step: float | None = None, turn: str | None = None, speed: float | str = FULL_TURN,
     units: str | Sequence[str] | None = None, view: Sequence[float] | None = None, title: str | None = None,
     geometry: str | os.PathLike[str] | None = None, meshes: bool = True, load_options: dict[str, Any] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -111,8 +111,8 @@ def page(
         0.1 to 5 ms with which energy is balanced to a millionth.
     turn : str, optional
         Joint that turns at first, with curves of one turn; by default the only motor of a mechanism. ``""`` for none.
-    speed : float
-        Its speed in rad/s or m/s: a turn per second by default.
+    speed : float or str
+        Its speed in rad/s or m/s, or with a unit, ``"60 rpm"``: a turn per second by default.
     units : str or sequence of str, optional
         Units other than ``"deg mm rpm"``; the page has a switch for them.
     view : three floats, optional
@@ -151,7 +151,7 @@ def page(
 
 def content(
     shown: Robot, motion_of: str = "", *, q: ArrayLike | None = None, sliders: Sequence[str] = GROUPS,
-    step: float | None = None, turn: str | None = None, speed: float = FULL_TURN,
+    step: float | None = None, turn: str | None = None, speed: float | str = FULL_TURN,
     units: str | Sequence[str] | None = None, view: Sequence[float] | None = None, title: str | None = None,
     file: str | os.PathLike[str] | None = None, package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> tuple[dict[str, Any], Kernels, ChosenNumbers]:  # fmt: skip
@@ -170,11 +170,12 @@ def content(
     frame = framing([main if track is None or shown.is_floating else replace(main, track=track)], view)
     numbers = ChosenNumbers(shown.model, sliders)
     kernels = Kernels(shown, numbers.read(), start)
+    turning = _turning(kernels, turn)
     facts = _facts(kernels, numbers, start) | {
         "size": main.scene.size,
         "step": None if step is None else real_number(step, "step", positive=True, unit="seconds"),
-        "turn": _turning(kernels, turn),
-        "speed": real_number(speed, "speed", positive=True, unit="rad/s or m/s"),
+        "turn": turning,
+        "speed": _speed(kernels, speed, turning),
         "everyday": units is None,
     }
     data = show_data(
@@ -215,6 +216,16 @@ def _turning(kernels: Kernels, wanted: str | None) -> str:
         return wanted
     alone = wanted is None and kernels.robot.loops is not None and len(kernels.independent) == 1
     return kernels.model.joints[kernels.turnable[0]].name if alone and kernels.turnable else ""
+
+
+def _speed(kernels: Kernels, given: float | str, turning: str) -> float:
+    """Return a speed in SI; its unit must be that of the joint that turns at first."""
+    joints = [kernels.model.joint(turning)] if turning else [kernels.model.joints[i] for i in kernels.turnable]
+    units = {f"{joint.kind.v_units[0]}/s" for joint in joints} or {"rad/s"}
+    found = quantity(given, "speed") if isinstance(given, str) else given
+    if isinstance(found, Quantity) and found.unit not in units:
+        found.refuse_other(min(units), "speed")
+    return real_number(given if found is None else found, "speed", positive=True, unit="rad/s or m/s")
 
 
 def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]:
