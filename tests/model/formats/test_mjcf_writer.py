@@ -192,3 +192,17 @@ def test_what_is_lost_is_named():
     )
     with pytest.warns(kt.ModelWarning, match="velocity limits of joint 'b_joint'; friction offset of joint 'b_joint'"):
         robot.build().save("robot.xml")
+
+
+def test_a_spring_that_only_pushes_is_slack_for_a_billion_meters(tmp_path):
+    b = kt.Builder("pad").body("arm", "base", kt.Revolute("z"), mass=1, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.frame("p", "arm", (0.1, 0, 0)).frame("g", "base", (0.1, -0.04, 0))
+    with pytest.raises(kt.ModelError, match="from a length to infinity"):
+        b.tendon("pad", points=("p", "g"), stiffness=100.0, rest=np.inf)
+    robot = b.tendon("pad", points=("p", "g"), stiffness=100.0, rest=(0.05, np.inf)).build()
+    robot.save(tmp_path / "pad.xml")
+    again = kt.load(tmp_path / "pad.xml")
+    assert again.model.tendons[0].rest == (0.05, 1e9)
+    for angle in (-0.1, 0.2):
+        found = again.inverse_dynamics([angle], [0.0], [0.0])
+        np.testing.assert_allclose(found, robot.inverse_dynamics([angle], [0.0], [0.0]), atol=1e-12)
