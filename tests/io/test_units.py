@@ -140,9 +140,17 @@ def test_what_is_shown():
     assert (units.shown(2.0, "m"), units.shown(3.0, "N m"), units.shown(4.0, "J")) == (2000.0, 3000.0, 4.0)
     assert ShownUnits.read(["deg", "mm"]) == ShownUnits.read("deg,mm") == ShownUnits.read(ShownUnits.read("deg mm"))
     assert ShownUnits.read(None).label("rad") == "rad"
-    for given, said in (("degs", "the unit 'degs' is not understood"), ("kg", "'kg' is not a unit of angles, lengths")):
+    for given, said in (
+        ("degs", "the unit 'degs' is not understood"),
+        ("kg", "'kg' is not a unit of angles, lengths"),
+        ("ms", "times are always shown and written in s: leave out 'ms'"),
+    ):
         with pytest.raises(kt.OptionError, match=said):
             ShownUnits.read(given)
+
+
+def test_times_stay_in_seconds():
+    assert ShownUnits.read(["deg", "s"]) == ShownUnits.read("deg")
 
 
 def test_records_are_shown_in_them(tmp_path):

@@ -115,6 +115,10 @@ class ShownUnits:
             if isinstance(times, str):
                 raise OptionError(f"units: {times}")
             unit = UNITS[plain(word)][0].replace("Nm", "N m")
+            if unit == "s" and times == 1.0:
+                continue
+            if unit == "s":
+                raise OptionError(f"units: times are always shown and written in s: leave out {word!r}")
             if unit not in SHOWN:
                 raise OptionError(f"units: {word!r} is not a unit of angles, lengths, their rates, forces or moments")
             found[unit] = word, times
