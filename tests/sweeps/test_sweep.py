@@ -520,3 +520,12 @@ def test_a_sweep_without_a_folder_is_kept_in_memory_until_files_are_asked_for(tm
     assert len(kept.files) == len(list(kept.path.glob("*.parquet"))) == 4
     assert kept.arrow().to_table().num_rows == 4
     np.testing.assert_array_equal(kt.sweeps.SweepResult(kept.path)["y"], written["y"])
+
+
+def test_forces_without_friction_do_not_vary_it(pendulum):
+    motion = kt.trajectories.Cycloid([0.0], [1.0], 1.0)
+    varied = {"bob_joint.damping": [0.0, 0.5]}
+    with pytest.raises(kt.OptionError, match=r"'bob_joint.damping' changes nothing, since these forces leave friction"):
+        kt.sweep(kt.sweeps.Forces(pendulum, motion), varied)
+    found = kt.sweep(kt.sweeps.Forces(pendulum, motion, friction=True, outputs="rms_force"), varied)
+    assert np.ptp(found["rms_force"]) > 0.1

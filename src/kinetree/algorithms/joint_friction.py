@@ -10,6 +10,12 @@ from ..spatial import Scalar, exp, sqrt, where
 from .passes import add, present
 from .tendons import damping_force
 
+KINDS = ("damping", "friction", "friction_offset", "stribeck")
+"""Numbers of a joint that are friction."""
+
+PARAMETERS = (*KINDS, "offset")
+"""Parameters that matter only where friction is included; the table of parameters has its own name for one."""
+
 
 class FrictionCoefficients(NamedTuple):
     """The friction felt at each degree of freedom; the losses of a follower are included at its leader."""
@@ -45,8 +51,7 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
 
 def rubbing_names(tree: Model) -> list[str]:
     """Return the names of joints that have friction of any kind, and of tendons that have dampers."""
-    kinds = ("damping", "friction", "friction_offset", "stribeck")
-    joints = [j.name for j in tree.joints if any(present(x) for kind in kinds for x in getattr(j, kind))]
+    joints = [j.name for j in tree.joints if any(present(x) for kind in KINDS for x in getattr(j, kind))]
     return joints + [t.name for t in tree.tendons if t.damping]
 
 

@@ -35,9 +35,6 @@ UNITS = {
 
 OF_THREE = ("gravity", "com", "position", "rpy", "seat")
 
-OF_FRICTION = ("damping", "friction", "friction_offset", "offset", "stribeck")
-"""Numbers that matter only where friction is included."""
-
 
 class Case(NamedTuple):
     """A robot with the values, as they were typed, that set it apart."""
@@ -76,7 +73,9 @@ def changed_in_turn(robot: Robot, texts: Iterable[str] | None) -> list[Case]:
 
 def friction_given(texts: Iterable[str] | None) -> list[str]:
     """Return the names among these that are numbers of friction."""
-    return [name for name in _values_by_name(texts or ()) if name.rpartition(".")[2] in OF_FRICTION]
+    from ..algorithms.joint_friction import PARAMETERS
+
+    return [name for name in _values_by_name(texts or ()) if name.rpartition(".")[2] in PARAMETERS]
 
 
 def moves_joints(texts: Iterable[str] | None) -> bool:

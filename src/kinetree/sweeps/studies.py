@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.joint_friction import PARAMETERS
 from ..errors import (
     KinetreeError,
     KinetreeWarning,
@@ -147,6 +148,11 @@ class Forces(_OfRobot):
         for name in names:
             if self.numbers[name].kind == OF_START:
                 raise OptionError(f"{name!r} is where a simulation starts; here the whole motion is given")
+            if not self.friction and name.rpartition(".")[2].partition("[")[0] in PARAMETERS:
+                raise OptionError(
+                    f"{name!r} changes nothing, since these forces leave friction out: friction=True includes it for "
+                    "trees, and simulations include it"
+                )
 
     @property
     def rows_at_once(self) -> int:
