@@ -22,7 +22,7 @@ from ..errors import OptionError, ShapeError, TrajectoryError, UnsupportedError
 from ..evaluation.law_kernels import LawProgram, has_machine_code
 from ..robot.robot import Robot, require_robot
 from ..spatial import Scalar, maximum, minimum, where
-from ..spatial.arrays import Array
+from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import real_number, whole_number
 from ..spatial.taylor import Jet
 from .piecewise import IntervalTable
@@ -453,7 +453,7 @@ class _PathSolver:
 def _per_joint(given: Any, n: int, name: str, known: Array | None) -> Array:
     if given is None:
         return np.full(n, np.inf) if known is None else known
-    numbers = np.asarray(given, dtype=float)
+    numbers = as_array(given, (), name)
     if numbers.ndim > 1 or (numbers.ndim and len(numbers) != n) or not np.all(numbers > 0.0):
         raise ShapeError(f"{name} must be one positive number, or {n} of them, one per joint")
     return np.array(np.broadcast_to(numbers, (n,)))
@@ -462,7 +462,7 @@ def _per_joint(given: Any, n: int, name: str, known: Array | None) -> Array:
 def _as_path(given: Any) -> Trajectory:
     if isinstance(given, Trajectory):
         return given
-    points = np.asarray(given, dtype=float)
+    points = as_array(given, (), "the path")
     if points.ndim != 2 or len(points) < 2:
         raise ShapeError("a path is a trajectory, or at least two points (points, joints)")
     ways = np.linalg.norm(np.diff(points, axis=0), axis=1)
