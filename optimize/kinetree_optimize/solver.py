@@ -246,7 +246,7 @@ class MotionSearch:
     # ------------------------------------------------------------------ iterations
 
     def run(self) -> FoundPlans:
-        """MotionSearch until every plan is done, or the budget is spent."""
+        """Search until every plan is done, or the budget is spent."""
         iteration = 0
         while self.lanes.active.any():
             lanes, seconds = self.lanes, clock.perf_counter() - self.begun
