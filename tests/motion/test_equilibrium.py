@@ -146,3 +146,35 @@ def test_a_dead_point_on_the_way_to_rest_is_placed_and_other_freedoms_pass_it():
     q = other.follow({name: rest.q[k] + np.linspace(-0.02, 0.02, 41)}, rest.q)
     energy = clamp.potential_energy(q) - 50.0 * clamp.point_position(q, "grip")[:, 0]
     assert energy.argmin() == 20
+
+
+@pytest.mark.parametrize("independent", ["O", "A", "C"])
+@pytest.mark.parametrize(("push", "start"), [(-50.0, 0.05), (-20.0, -0.05), (50.0, 0.1)])
+def test_a_clamp_rests_at_the_same_place_whichever_freedom_is_taken(independent, push, start):
+    """Near a dead point, a short way of the handle is many turns of the others: steps are short for all joints."""
+    clamp = kt.linkage(
+        points={"O": (0, 0), "A": (0, 30), "B": (0, 80), "C": (40, 80), "pad": (100, 80), "seat": (100, 40)},
+        bars={"handle": "O A", "link": "A B", "arm": "C B pad"},
+        springs={"pressed": {"between": "pad seat", "stiffness": "200 N/mm", "rest": 45, "pushes_only": True}},
+        ground="O C seat", motor="O", units="mm", gravity=(0, 0),
+    )  # fmt: skip
+    pushed = {"held": [], "wrenches": {"A": kt.Wrench(force=(push, 0, 0), axes="world")}}
+    q = clamp.follow({"O": [start]})[0]
+    if push < 0.0 < start and independent == "O":  # over the dead point, where the handle does not lead
+        with pytest.raises(kt.SingularError, match=r"dead point while it settles, at O = 0\.95"):
+            kt.equilibrium(clamp, q, **pushed)
+        return
+    found = kt.equilibrium(clamp.with_independent([independent]), q, **pushed)
+    assert found.stable
+    assert np.abs(found.q).max() < np.pi
+    if push < 0.0 < start:  # at the dead point, as far as the bars let A go
+        assert found.q[0] == pytest.approx(0.95754, abs=1e-4)
+    else:  # the push along x does as much work as the spring on a small motion
+        beside = [clamp.close(found.q + np.array([x, 0, 0]), fixed=["O"]) for x in (-1e-4, 1e-4)]
+        assert min(_energy_of_clamp(clamp, q, push) for q in beside) > _energy_of_clamp(clamp, found.q, push) - 1e-12
+
+
+def _energy_of_clamp(clamp, q, push):
+    pad, pin = clamp.point_position(q, "pad"), clamp.point_position(q, "A")
+    pressed = max(0.045 - np.linalg.norm(pad - [0.1, 0.04, 0.0]), 0.0)
+    return 0.5 * 200e3 * pressed**2 - push * pin[0]

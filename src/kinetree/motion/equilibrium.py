@@ -447,16 +447,16 @@ class _Settling:
                 continue
             stiffness = self.stiffness(q, motions)
             near = -np.linalg.lstsq(stiffness, r, rcond=1e-12)[0]
-            if np.abs(near).max() <= FIRST:
+            if np.abs(motions @ near).max() <= FIRST:
                 stops = dict(self.stops)
                 reached, _ = self.moved(q, motions @ near)
                 if reached is not None and np.linalg.norm(self.missing(reached)[1]) <= 0.5 * size:
                     q = reached
                     continue
                 self.stops = stops
-            downhill = _Downhill(stiffness, motions.T @ self.robot.tree.mass_matrix(q) @ motions, r)
+            downhill = _Downhill(stiffness, motions.T @ self.robot.tree.mass_matrix(q) @ motions, r, motions)
             for _ in range(HALVINGS):
-                step = motions @ downhill.step(radius)
+                step = downhill.step(radius)
                 reached, whole = self.moved(q, step)
                 if reached is not None and (not whole or self.work(q, step, reached) < 0.0):
                     radius = min(LONGEST, 2.0 * radius)
@@ -488,21 +488,24 @@ class _Settling:
 
 
 class _Downhill:
-    """Steps that lose energy: (S + mu M) y = -r, with the least mu that makes S + mu M positive and the step short."""
+    """Steps that lose energy: (S + mu M) y = -r, with the least mu that makes S + mu M positive and the step short.
 
-    def __init__(self, stiffness: Array, mass: Array, r: Array) -> None:
+    No joint moves far: near a dead point, a short way of the independent freedoms may be turns of the others.
+    """
+
+    def __init__(self, stiffness: Array, mass: Array, r: Array, motions: Array) -> None:
         floor = 1e-9 * max(float(np.trace(mass)), 1e-12) * np.eye(len(mass))  # for motions without mass
         inverse = np.linalg.inv(np.linalg.cholesky(mass + floor))
         self.sizes, x = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
-        self.back, self.along = inverse.T @ x, x.T @ inverse @ r
+        self.back, self.along = motions @ inverse.T @ x, x.T @ inverse @ r
 
     def step(self, radius: float) -> Array:
-        """Return the step, whose largest entry is at most ``radius`` radians or meters."""
+        """Return the step of all joints, of which none moves more than ``radius`` radians or meters."""
         least = max(0.0, -float(self.sizes.min()))
         beyond = 1e-9 * max(float(np.abs(self.sizes).max()), 1e-12)
         while True:
-            y = -self.back @ (self.along / (self.sizes + least + beyond))
-            excess = float(np.abs(y).max()) / radius
+            step = -self.back @ (self.along / (self.sizes + least + beyond))
+            excess = float(np.abs(step).max()) / radius
             if not excess > 1.0:
-                return np.asarray(y)
+                return np.asarray(step)
             beyond *= max(1.5, 0.5 * excess)
