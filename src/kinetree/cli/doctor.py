@@ -39,6 +39,7 @@ PURPOSES = {
     "sweep": "sweeps, on many processes",
     "gym": "Gymnasium environments",
     "learn": "the learning examples",
+    "design": "designs without gradients, and in many processes",
     "dxf": "outlines of linkages and cams for CAD",
     "shapes": "meshes as shapes, divided into convex parts",
 }
