@@ -51,7 +51,7 @@ VARIABLES = {
     "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FastestMotions": "found",
     "FileBuilder": "builder",
     "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
-    "Mechanism": "robot porter mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
+    "Mechanism": "robot porter mechanism four_bar five_bar engine clamp", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Plan": "plan plans",
     "Platform": "platform tip top", "Predictive": "law",
     "Record": "record",
@@ -65,7 +65,7 @@ ALIASES = {"kt": "kinetree", "g": "kinetree.ground"}
 """What modules are called, in prose as in code."""
 
 PARAMETERS = re.compile(
-    r"(b|link|link_\d|palm|upper)\.(M|mass|M?[XYZ]{1,2})|joint\.(rotor_inertia|damping|friction|offset|stiffness|stribeck|fx)"
+    r"(b|link|link_\d|palm|upper|coupler)\.(M|mass|inertia|M?[XYZ]{1,2})|joint\.(rotor_inertia|damping|friction|offset|stiffness|stribeck|fx)"
     r"|(bodies|frames|joints|loops|tendons|forces|gravity|ground|controller|q0|v0|final|peak_force)\.\w+(\.\w+)*"
     r"|(elbow|log)\.\w+|(base|floating_base|base_joint|q_base|v_base|hip|trunk)\.([qwv]?[wxyz]|angle|about_y)"
 )  # fmt: skip
