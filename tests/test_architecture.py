@@ -23,6 +23,7 @@ PACKAGES = (
     ROOT / "studio" / "kinetree_studio",
     ROOT / "learning" / "kinetree_learning",
     ROOT / "optimize" / "kinetree_optimize",
+    ROOT / "design" / "kinetree_design",
     ROOT / "gallery" / "kinetree_books",
 )
 

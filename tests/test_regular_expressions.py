@@ -11,6 +11,7 @@ import pytest
 
 import kinetree as kt
 import kinetree_books
+import kinetree_design
 import kinetree_gallery
 import kinetree_learning
 import kinetree_optimize
@@ -24,6 +25,7 @@ PACKAGES = (
     kinetree_studio,
     kinetree_learning,
     kinetree_optimize,
+    kinetree_design,
     kinetree_books,
 )
 FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}

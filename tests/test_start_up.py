@@ -34,6 +34,7 @@ def test_importing_kinetree_imports_neither_simulation_nor_scipy():
         "kinetree_studio",
         "kinetree_learning",
         "kinetree_optimize",
+        "kinetree_design",
         "kinetree_books",
     )
     code = f"import sys, kinetree; print([m for m in {late} if m in sys.modules])"
@@ -81,6 +82,7 @@ def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
         "kinetree_studio",
         "kinetree_learning",
         "kinetree_optimize",
+        "kinetree_design",
         "kinetree_books",
     )
     assert not [name for name in found if name.startswith(unwanted)]

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli.app import app
-from kinetree.design.goals import DesignGoal
 from kinetree.studies.user_study import read_design_file
 from kinetree.studies.user_study.design_section import GOALS
+from kinetree_design.goals import DesignGoal
 
 FOUR_BAR = """
 kinetree: 1

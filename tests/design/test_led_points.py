@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.design.free_numbers import FreeNumbers
-from kinetree.design.problem import DesignProblem
+from kinetree_design.free_numbers import FreeNumbers
+from kinetree_design.problem import DesignProblem
 
 design = kt.design
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import least_squares
 
 import kinetree as kt
-from kinetree.design.found_design import GoalRow
-from kinetree.design.free_numbers import FreeNumbers
-from kinetree.design.problem import DesignProblem
+from kinetree_design.found_design import GoalRow
+from kinetree_design.free_numbers import FreeNumbers
+from kinetree_design.problem import DesignProblem
 
 design = kt.design
 EVERY = ["O", "C", "A", "B", "P"]

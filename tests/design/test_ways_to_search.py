@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.design.problem import DesignProblem
+from kinetree_design.problem import DesignProblem
 
 design = kt.design
 

@@ -26,6 +26,7 @@ SOURCES = (
     ROOT / "studio" / "kinetree_studio",
     ROOT / "learning" / "kinetree_learning",
     ROOT / "optimize" / "kinetree_optimize",
+    ROOT / "design" / "kinetree_design",
     ROOT / "gallery" / "kinetree_books",
 )
 PAGES = [

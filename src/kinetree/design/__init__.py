@@ -1,5 +1,7 @@
 """Design of mechanisms: properties of linkages, cams, and the search for dimensions.
 
+They are in a package above kinetree, ``kinetree_design``.
+
 The module can be called: ``kt.design(mechanism, free=..., wanted=...)`` is :func:`kinetree.design.design`.
 """
 

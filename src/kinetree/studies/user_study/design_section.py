@@ -9,18 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import design as designs
-from ...design.goals import Limit
-from ...design.pictures import before_and_after, front
 from ...errors import UnknownNameError
+from ...io.packages_above import module_above
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...robot.robot import Robot
 from ..study import Outcome
-
-if TYPE_CHECKING:
-    from ...design.found_design import FoundDesign
 
 GOALS = {
     "path": "Path", "straight_line": "straight_line", "pose": "Pose", "function": "Function", "reach": "Reach",
@@ -42,18 +38,19 @@ class DesignTask:
     robot: Robot
     asked: dict[str, Any]
 
-    def run(self, **options: Any) -> FoundDesign:
+    def run(self, **options: Any) -> designs.FoundDesign:
         """Search."""
         return designs.design(self.robot, **self.asked, **options)
 
     def __call__(self, quick: bool) -> Outcome:
         """Search, as an analysis of a study."""
         found = self.run(progress=False)
-        figures: dict[str, Any] = {"before-and-after": lambda figure: before_and_after(figure, found, [])}
+        pictures = module_above("kinetree_design.pictures")
+        figures: dict[str, Any] = {"before-and-after": lambda figure: pictures.before_and_after(figure, found, [])}
         tables = {"numbers": found.columns}
         if found.front:
             tables["front"] = found.front_columns
-            figures["front"] = lambda figure: front(figure, found.front)
+            figures["front"] = lambda figure: pictures.front(figure, found.front)
         return Outcome((), tables, {}, figures, [f"```\n{found}\n```"])
 
 
@@ -110,4 +107,8 @@ def _goal(reader: NodeReader, node: Node, bounds: tuple[str, ...]) -> Any:
         if needed:
             raise reader.error(f"{name} needs the key {needed[0]!r}", node)
         goal = made(**arguments)
-        return Limit(goal, limits.get("at_least"), limits.get("at_most")) if limits else goal
+        return (
+            module_above("kinetree_design.goals").Limit(goal, limits.get("at_least"), limits.get("at_most"))
+            if limits
+            else goal
+        )

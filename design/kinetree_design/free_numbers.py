@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.loop_constraints import arms
-from ..errors import OptionError, UnknownNameError
-from ..evaluation.parameters import DRAWING, GivenParameters, ParameterReader, Place, own_numbers
-from ..io.units import LENGTHS, in_si
-from ..model.linkages.drawing import drawing_of
-from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, SIZES, TABLES
-from ..robot.make import make
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.algorithms.loop_constraints import arms
+from kinetree.errors import OptionError, UnknownNameError
+from kinetree.evaluation.parameters import DRAWING, GivenParameters, ParameterReader, Place, own_numbers
+from kinetree.io.units import LENGTHS, in_si
+from kinetree.model.linkages.drawing import drawing_of
+from kinetree.model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, SIZES, TABLES
+from kinetree.robot.make import make
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 OTHER_UNIT = 100.0
 """Lengths that are too long or too short by this factor were meant in another unit."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
-from ..io.pictures import drawing
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError
+from kinetree.io.pictures import drawing
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .pictures import before_and_after
 from .pictures import front as front_picture
 from .precision_points import Met, PrecisionPoints

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from ..algorithms.loop_constraints import usual_size
-from ..errors import ClosureError, UnknownNameError, UnsupportedError, explains_arguments
-from ..model.joints import Continuous, Revolute
-from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.algorithms.loop_constraints import usual_size
+from kinetree.errors import ClosureError, UnknownNameError, UnsupportedError, explains_arguments
+from kinetree.model.joints import Continuous, Revolute
+from kinetree.robot.mechanism import Mechanism
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .planar_analysis import Driven, of_one_freedom, output_rate
 
 STEP, LEAST_STEP = 0.05, 1e-6

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import kinematics, loop_constraints
-from ..evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
-from ..evaluation.parameters import put_in
-from ..spatial import Scalar
-from ..spatial.arrays import Array
+from kinetree.algorithms import kinematics, loop_constraints
+from kinetree.evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
+from kinetree.evaluation.parameters import put_in
+from kinetree.spatial import Scalar
+from kinetree.spatial.arrays import Array
+
 from .goals import PointGoal
 from .pin_distances import PinDistances
 from .problem import DesignProblem

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
-from ..io.units import LENGTHS
-from ..loops.mobility import planar_count
-from ..model.joints import JointKind, Prismatic, Reversed
-from ..model.linkages.drawing import drawing_of
-from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
-from ..spatial.arrays import Array, as_array
+from kinetree.errors import OptionError, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
+from kinetree.io.units import LENGTHS
+from kinetree.loops.mobility import planar_count
+from kinetree.model.joints import JointKind, Prismatic, Reversed
+from kinetree.model.linkages.drawing import drawing_of
+from kinetree.robot.mechanism import Mechanism
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array, as_array
 
 EQUAL = 1e-9
 """Lengths whose relative difference is less than this are equal."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import explains_arguments
-from ..io.units import LENGTHS
-from ..model.describe import counted
-from ..model.linkages.drawing import drawing_of
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import explains_arguments
+from kinetree.io.units import LENGTHS
+from kinetree.model.describe import counted
+from kinetree.model.linkages.drawing import drawing_of
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .circuits import Circuit, circuit, turn
 from .planar_analysis import FourBarLoop, PlanarMechanism
 

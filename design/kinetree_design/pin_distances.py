@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
-from ..evaluation.parameters import put_in
-from ..model.joints import Prismatic
-from ..model.tree import BASE
-from ..spatial import Scalar, Vec3
-from ..spatial.arrays import Array
+from kinetree.evaluation.law_kernels import LawProgram, SlopeProgram, can_compile
+from kinetree.evaluation.parameters import put_in
+from kinetree.model.joints import Prismatic
+from kinetree.model.tree import BASE
+from kinetree.spatial import Scalar, Vec3
+from kinetree.spatial.arrays import Array
+
 from .problem import DesignProblem
 
 Scalars = list[Scalar]

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
-from ..io.atomic_files import beside
-from ..io.paths import as_path
-from ..io.tables.writing import csv_text
-from ..io.units import ShownUnits, in_si
-from ..spatial.arrays import Array
-from ..spatial.numbers import real_number, shown, whole_number
+from kinetree.errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from kinetree.io.atomic_files import beside
+from kinetree.io.paths import as_path
+from kinetree.io.tables.writing import csv_text
+from kinetree.io.units import ShownUnits, in_si
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import real_number, shown, whole_number
+
 from .outlines import MM, new_dxf
 
 POLYNOMIALS = {"3-4-5": (0, 0, 0, 10, -15, 6), "4-5-6-7": (0, 0, 0, 0, 35, -84, 70, -20)}

@@ -10,16 +10,17 @@ from typing import Any, cast
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from ..algorithms.driven_motion import DriveQuality, JointTurn, LineDirection, Measure, PointMotion
-from ..errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError
-from ..io.units import LENGTHS
-from ..loops.mobility import planar_count
-from ..loops.moved_designs import MeasuredMotion, MovedDesigns
-from ..model.joints import Continuous, Revolute
-from ..motion.trajectory_interface import Trajectory, span_of
-from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
-from ..spatial.arrays import Array, time_shares
+from kinetree.algorithms.driven_motion import DriveQuality, JointTurn, LineDirection, Measure, PointMotion
+from kinetree.errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from kinetree.io.units import LENGTHS
+from kinetree.loops.mobility import planar_count
+from kinetree.loops.moved_designs import MeasuredMotion, MovedDesigns
+from kinetree.model.joints import Continuous, Revolute
+from kinetree.motion.trajectory_interface import Trajectory, span_of
+from kinetree.robot.mechanism import Mechanism
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array, time_shares
+
 from .free_numbers import FreeNumbers, refuse_other_unit
 from .goals import MotionGoal, OwnGoal, extreme
 from .planar_analysis import PlanarMechanism

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.driven_motion import (
+from kinetree.algorithms.driven_motion import (
     Angle,
     Direction,
     JointPlace,
@@ -24,13 +24,15 @@ from ..algorithms.driven_motion import (
     PointMotion,
     ShakingWrench,
 )  # fmt: skip
-from ..errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError, shown
-from ..io.units import in_si
-from ..spatial.arrays import Array
+from kinetree.errors import KinetreeError, OptionError, ShapeError, UnknownNameError, UnsupportedError, shown
+from kinetree.io.units import in_si
+from kinetree.spatial.arrays import Array
+
 from .planar_analysis import PlanarMechanism
 
 if TYPE_CHECKING:
-    from ..robot.robot import Robot
+    from kinetree.robot.robot import Robot
+
     from .problem import DesignProblem, DrivenSamples
 
 TINY = 1e-300

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from ..errors import OptionError
-from ..io.progress import Bar
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError
+from kinetree.io.progress import Bar
+from kinetree.spatial.arrays import Array
+
 from .free_numbers import FreeNumbers
 
 

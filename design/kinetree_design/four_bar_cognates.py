@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import OptionError, explains_arguments
-from ..robot.linkage import linkage
-from ..robot.robot import Robot
+from kinetree.errors import OptionError, explains_arguments
+from kinetree.robot.linkage import linkage
+from kinetree.robot.robot import Robot
+
 from .planar_analysis import PlanarMechanism
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..io.interrupts import are_interrupts_passed_on
-from ..spatial.arrays import Array
+from kinetree.io.interrupts import are_interrupts_passed_on
+from kinetree.spatial.arrays import Array
+
 from .goals import MotionGoal, PointGoal
 from .problem import MeasuredGoals
 

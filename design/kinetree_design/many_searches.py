@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import KinetreeError, Setting
-from ..io.cluster import AHEAD, ended_its_processes, executor_of, most_processes
-from ..io.interrupts import are_interrupts_passed_on
-from ..io.pickled_calls import pickled
-from ..spatial.numbers import whole_number
+from kinetree.errors import KinetreeError, Setting
+from kinetree.io.cluster import AHEAD, ended_its_processes, executor_of, most_processes
+from kinetree.io.interrupts import are_interrupts_passed_on
+from kinetree.io.pickled_calls import pickled
+from kinetree.spatial.numbers import whole_number
+
 from .found_design import FoundDesign
 from .goals import DesignGoal, Limit, MotionGoal, OwnGoal
 from .problem import DesignProblem

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import KinetreeError
-from ..io.units import LENGTHS
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.errors import KinetreeError
+from kinetree.io.units import LENGTHS
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from .circuits import turn
 from .goals import PathGoal
 

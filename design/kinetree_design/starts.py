@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algorithms.driven_motion import PointMotion
-from ..model.linkages.drawing import GROUND
-from ..spatial.arrays import Array
+from kinetree.algorithms.driven_motion import PointMotion
+from kinetree.model.linkages.drawing import GROUND
+from kinetree.spatial.arrays import Array
+
 from .goals import PathGoal
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import KinetreeError
-from ..io.interrupts import are_interrupts_passed_on
-from ..spatial.arrays import Array
+from kinetree.errors import KinetreeError
+from kinetree.io.interrupts import are_interrupts_passed_on
+from kinetree.spatial.arrays import Array
 
 if TYPE_CHECKING:
     from .search import DesignSearch

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, explains_arguments
-from ..io.atomic_files import beside
-from ..io.paths import as_path
-from ..io.units import in_si
-from ..model.linkages.drawing import drawing_of
-from ..model.linkages.plates import hull
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
-from ..spatial.numbers import real_number
+from kinetree.errors import OptionError, explains_arguments
+from kinetree.io.atomic_files import beside
+from kinetree.io.paths import as_path
+from kinetree.io.units import in_si
+from kinetree.model.linkages.drawing import drawing_of
+from kinetree.model.linkages.plates import hull
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import real_number
+
 from .planar_analysis import PlanarMechanism
 
 MM = 1000.0

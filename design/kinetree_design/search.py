@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import OptionError, UnsupportedError, refuse_unknown
-from ..evaluation.small_matrices import one_blas_thread
-from ..io.interrupts import are_interrupts_passed_on
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, UnsupportedError, refuse_unknown
+from kinetree.evaluation.small_matrices import one_blas_thread
+from kinetree.io.interrupts import are_interrupts_passed_on
+from kinetree.spatial.arrays import Array
+
 from .evolution_search import EvolutionSearch
 from .found_design import AT_BOUND, FoundDesign, GoalRow
 from .goals import DesignGoal, Limit, MotionGoal, OwnGoal, PointGoal

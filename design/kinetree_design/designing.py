@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, explains_arguments
-from ..io.units import in_si
-from ..robot.load import load
-from ..robot.robot import Robot
-from ..spatial.numbers import real_number, whole_number
+from kinetree.errors import OptionError, explains_arguments
+from kinetree.io.units import in_si
+from kinetree.robot.load import load
+from kinetree.robot.robot import Robot
+from kinetree.spatial.numbers import real_number, whole_number
+
 from .found_design import FoundDesign
 from .free_numbers import FreeNumbers
 from .goals import DesignGoal, Limit, PointGoal
