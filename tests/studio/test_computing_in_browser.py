@@ -96,9 +96,9 @@ def test_a_four_bar_turns_is_dragged_let_go_and_changed(opened):
     page("[...document.querySelectorAll('.modes button')].find((b) => b.textContent === 'Let go').click()")
     page.wait("kinetree.app.time > 0.3")
     page("kinetree.app.play(false)")
-    most = page("Math.max(...kinetree.app.samples.map((s) => s.told.kinetic))")
-    assert abs(page("kinetree.app.balance()")) < 1e-5 * most
-    assert page("kinetree.app.table().split('\\n').length") == page("kinetree.app.samples.length") + 1
+    most = page("Math.max(...kinetree.app.letGo.samples.map((s) => s.told.kinetic))")
+    assert abs(page("kinetree.app.letGo.balance()")) < 1e-5 * most
+    assert page("kinetree.app.curves.table().split('\\n').length") == page("kinetree.app.letGo.samples.length") + 1
     page("[...document.querySelectorAll('#bar button')].find((b) => b.textContent === 'Reset').click()")
     assert page("kinetree.app.time") == 0
     assert page("kinetree.app.mode") == "run"

@@ -190,7 +190,7 @@ def test_runs_of_the_page_become_python_with_the_same_numbers(opened, monkeypatc
     desk.click("Let go")
     desk.wait("kinetree.app.mode === 'run' && kinetree.app.time > 0.3")
     desk.click("Pause")
-    end = desk("[...kinetree.app.state.slice(0, 3)]")
+    end = desk("[...kinetree.app.letGo.state.slice(0, 3)]")
     clock.sleep(0.5)
     assert [run.KIND for run in studio.document.runs] == ["turn", "let go"]
     done = {}

@@ -30,7 +30,7 @@ from kinetree.spatial.numbers import real_number
 from ..view import capture
 from ..view.displayed_robot import make_figure
 from ..view.framing import framing
-from ..view.page import packed
+from ..view.page import packed, with_head
 from ..view.page_data import show_data
 from ..view.show import gallery_motion, robot_of
 from .chosen_numbers import GROUPS, ChosenNumbers
@@ -42,7 +42,10 @@ SHARED_SCRIPTS = (
 )  # fmt: skip
 """Scripts of the viewer that these pages use, too."""
 
-SCRIPTS = ("engine.js", "mechanism.js", "grip.js", "controls.js", "live.js")
+SCRIPTS = (
+    "engine.js", "mechanism.js", "grip.js", "controls.js", "live_scene.js", "live_curves.js", "live_panels.js",
+    "let_go.js", "live.js",
+)  # fmt: skip
 """Scripts of these pages, which the studio uses, too."""
 
 FULL_TURN = 2.0 * math.pi
@@ -231,7 +234,7 @@ def _speed(kernels: Kernels, given: float | str, turning: str) -> float:
 def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]:
     """Describe the mechanism for the scripts of the page."""
     model, robot = kernels.model, kernels.robot
-    made = kernels.module()
+    made = kernels.module
     axis_of, count = [], 0
     for link in model.links:
         axis_of.append(count)
@@ -347,8 +350,8 @@ def _assembled(page: Any, scripts: Named, styles: Named, connect: str) -> str:
         "default-src 'none'", "img-src data: blob:", f"style-src {_hash(style)}", f"connect-src {connect}",
         f"script-src {_hash(script)} 'wasm-unsafe-eval'", "base-uri 'none'", "form-action 'none'",
     ])  # fmt: skip
-    text = page.read_text(encoding="utf-8").replace("{{policy}}", html.escape(allowed, quote=True))
-    return str(text.replace("{{style}}", style).replace("{{script}}", script))
+    text = with_head(page).replace("{{policy}}", html.escape(allowed, quote=True))
+    return text.replace("{{style}}", style).replace("{{script}}", script)
 
 
 def _hash(text: str) -> str:

@@ -18,7 +18,7 @@ Every function takes the chosen numbers of the robot (:mod:`.chosen_numbers`) as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,7 @@ from kinetree.algorithms.centroidal import first_moment
 from kinetree.algorithms.passes import add
 from kinetree.evaluation.parameters import GivenParameters, Place, put_in
 from kinetree.export.webassembly import NamedLaw, StepLaw, WebAssembly, of_laws
+from kinetree.model.joint_fields import LIMITS
 from kinetree.model.tree import Model
 from kinetree.robot.robot import Robot
 from kinetree.simulation.elimination_order import LoopChoice
@@ -51,6 +52,9 @@ Scalars = Sequence[Scalar]
 
 INTEGRATOR = "rk4"
 
+GOOD = 30.0
+"""Quality of a choice of freedoms, as a multiple of what is just enough, with which it is used for another robot."""
+
 
 @dataclass(frozen=True)
 class Kernels:
@@ -63,11 +67,14 @@ class Kernels:
         Which of the robot's parameters are inputs, and their values.
     q : ndarray (nq,)
         A closed configuration, at which independent freedoms are chosen.
+    made_before : Kernels, optional
+        Laws of a robot that differs in varied numbers only: their code is used, with its choice of freedoms.
     """
 
     robot: Robot
     varied: GivenParameters
     q: Array
+    made_before: Kernels | None = None
 
     @property
     def model(self) -> Model:
@@ -82,6 +89,8 @@ class Kernels:
     @cached_property
     def equation(self) -> Equation:
         """The equation of motion, with works, so that energy can be balanced."""
+        if self.made_before is not None:
+            return self.made_before.equation
         system = DynamicSystem(self.robot, PoseDrives(), varied=self.varied)
         return Equation(system).prepared(self.q)
 
@@ -93,6 +102,8 @@ class Kernels:
     @cached_property
     def pivots(self) -> loop_clusters.Pivots:
         """The freedoms that follow from the independent ones, each with the constraint that determines it."""
+        if self.made_before is not None:
+            return self.made_before.pivots
         return self.robot.coordinates_at(self.q).pivots if self.robot.loops is not None else ()
 
     @property
@@ -196,8 +207,31 @@ class Kernels:
 
     # ------------------------------------------------------------------ together
 
+    @cached_property
+    def structure(self) -> str:
+        """The robot without what its code does not depend on: numbers that are inputs, limits, names of frames."""
+        model = put_in(self.model, self.places, [0.5] * sum(place.size for place in self.places))
+        joints = tuple(replace(joint, **dict.fromkeys(LIMITS, ())) for joint in model.joints)
+        loops = tuple(replace(loop, **dict.fromkeys(LIMITS, ())) for loop in model.loops)
+        bare = replace(model, name="", joints=joints, loops=loops, frames=(), configurations=())
+        return repr((bare, self.places))
+
+    def is_good_at(self, robot: Robot, varied: GivenParameters, q: Array) -> bool:
+        """Return whether the choice of freedoms also serves another robot of this structure, at a configuration."""
+        if self.robot.loops is None:
+            return True
+        assert varied.numbers is not None
+        own, system = self.equation.numbers, self.equation.system
+        numbers = [*varied.numbers.tolist(), *[0.0] * (len(own) - len(varied.numbers))]
+        still = [0.0] * self.model.nv
+        quality = self.state([0.0], q.tolist(), still, [0.0] * system.nz, numbers)[-1]
+        return bool(quality >= GOOD)
+
+    @cached_property
     def module(self) -> WebAssembly:
-        """Return all of it as one module."""
+        """All of it as one module."""
+        if self.made_before is not None:
+            return self.made_before.module
         nq, nv, nz, np_ = self.model.nq, self.model.nv, self.equation.system.nz, len(self.equation.numbers)
         of = {"q": nq, "v": nv, "a": nv, "p": np_}
         laws: list[NamedLaw | StepLaw] = [

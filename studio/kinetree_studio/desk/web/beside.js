@@ -37,7 +37,7 @@ class Beside {
     const joint = this.facts.joints.find((j) => j.name === app.turning.name);
     const start = joint && this.like(app, app.turnStart);
     if (!start) return;
-    const turn = this.mechanism.turn(start, joint, app.speedRow.value, TURN_SAMPLES), told = this.mechanism.motions(turn.states);
+    const turn = this.mechanism.turn(start, joint, app.speed, TURN_SAMPLES), told = this.mechanism.motions(turn.states);
     const moments = turn.states.map((s, k) => ({ q: s.q, told: { ...told[k], quality: this.facts.driven ? told[k].quality : 0 } }));
     const column = (list, name) => list.findIndex((x) => x.label === name || x === name);
     for (const group of groups) {

@@ -87,7 +87,7 @@ class DeskPage extends LivePage {
     this.compared = null;
     if (this.plot && this.plot.group.beside) {
       this.compared = comparison(this.plot, this.units);
-      this.curvesNode.append(this.compared);
+      this.curves.node.append(this.compared);
       const { onchange } = this.plot.select;
       this.plot.select.onchange = () => { onchange(); this.compare(); };
     }
@@ -105,7 +105,7 @@ class DeskPage extends LivePage {
     super.startTurn(joint, playing, time);
     if (isNew) this.makeRoom();
     clearTimeout(this.counting);
-    if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speedRow ? this.speedRow.value : this.facts.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turn.states[0].q], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
+    if (this.hasForces) this.counting = setTimeout(() => { if (this.mode === "turn" && !this.tries && !this.ended) this.ran({ kind: "turn", joint: joint.name, speed: this.speed, low: this.turn.low, high: this.turn.high, whole: this.turn.whole, q: [...this.turn.states[0].q], count: TURN_SAMPLES }); }, REST_BEFORE_RUN);
   }
 
   // Step back as far as the turn needs, and take the floor away if it goes through it.
@@ -133,7 +133,7 @@ class DeskPage extends LivePage {
     super.play(playing);
     if (!playing && this.mode === "run" && this.time > 0 && !this.mixed && !this.tries) {
       const [torque, kp, kd, goal] = this.drive.map((x) => [...x]);
-      this.ran({ kind: "let go", q: [...this.start.q], v: [...this.start.v], seconds: this.time, step: this.step, torque, kp, kd, goal });
+      this.ran({ kind: "let go", q: [...this.letGo.start.q], v: [...this.letGo.start.v], seconds: this.time, step: this.letGo.step, torque, kp, kd, goal });
     }
   }
 
@@ -143,8 +143,8 @@ class DeskPage extends LivePage {
   kept() {
     return {
       pose: this.byName(this.q), start: this.byName(this.mode === "turn" ? this.turnStart : this.q), orbit: Object.fromEntries(KEPT_OF_SCENE.map((key) => [key, this.orbit[key]])),
-      mode: this.mode, turning: this.turning && this.turning.name, playing: this.playing, share: this.turn ? this.time / this.turn.period : 0, speed: this.speedRow.value,
-      units: this.units.chosen, group: this.plot && this.plot.group.title, shown: { ...this.show.shown }, trail: this.trailOf.value,
+      mode: this.mode, turning: this.turning && this.turning.name, playing: this.playing, share: this.turn ? this.time / this.turn.period : 0, speed: this.speed,
+      units: this.units.chosen, group: this.plot && this.plot.group.title, shown: { ...this.show.shown }, trail: this.panel.trailOf.value,
     };
   }
 
@@ -158,8 +158,9 @@ class DeskPage extends LivePage {
     this.units.chosen = kept.units;
     this.units.select.value = kept.units;
     for (const [name, on] of Object.entries(kept.shown)) if (name in this.show.shown && name !== "ghost") this.show.shown[name] = on;
-    if ([...this.trailOf.options].some((own) => own.value === kept.trail)) this.trailOf.value = kept.trail;
-    this.speedRow.set(kept.speed);
+    const { trailOf } = this.panel;
+    if ([...trailOf.options].some((own) => own.value === kept.trail)) trailOf.value = kept.trail;
+    this.bar.speed.set(kept.speed);
     if (kept.mode === "turn" && joint) {
       this.mode = "pose";
       this.q = q;
@@ -369,7 +370,7 @@ class Desk {
 
   async take(form) {
     try {
-      if (form === "csv") { if (this.app && this.app.plot) saveText(`${this.told.name}.csv`, this.app.table(), "text/csv"); else this.say("There are no curves yet: turn a motor, or let the robot go."); } else if (form === "png") this.app.savePicture();
+      if (form === "csv") { if (this.app && this.app.plot) saveText(`${this.told.name}.csv`, this.app.curves.table(), "text/csv"); else this.say("There are no curves yet: turn a motor, or let the robot go."); } else if (form === "png") this.app.savePicture();
       else if (form === "python") this.showPython();
       else if (form) { const { name, text } = await ask("take", { form }); saveText(name, text); this.say(`Wrote ${name}`); }
     } catch (problem) { this.say(problem.message); }

@@ -152,7 +152,7 @@ class Now {
     const notes = [];
     if (!facts.driven && app.mode !== "run") notes.push("It would not stay in this pose: not all of its freedoms have motors.");
     if (!known) notes.push("Near a dead point there are no numbers: forces grow without bound there, or are not determined.");
-    if (app.mode === "run") notes.push(`Energy balance off by ${app.balance().toExponential(1)} J after ${short(app.time, 3)} s, steps of ${short(1e3 * app.step, 3)} ms.`);
+    if (app.mode === "run") notes.push(`Energy balance off by ${app.letGo.balance().toExponential(1)} J after ${short(app.time, 3)} s, steps of ${short(1e3 * app.letGo.step, 3)} ms.`);
     this.note.textContent = notes.join(" ");
   }
 }

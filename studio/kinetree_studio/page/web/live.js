@@ -2,54 +2,7 @@
 
 const TURN_SAMPLES = 180;
 const UPDATES = 12;              // how often a second numbers and curves follow: pictures come first
-const LONGEST_RUN = 4000;        // samples of a run that curves show
-const SAMPLE = 1 / 60;           // seconds between two of them
 const HELD = "point held last";
-const MOST_BEHIND = 0.1;         // seconds that a run catches up with at most in one picture
-
-// A robot whose poses are computed; lengths stretch its bodies.
-class ComputedRobot extends ShownRobot {
-  stretch(body) { return this.stretched ? this.stretched[body + 1] : 1; }
-  matrix(body) {
-    const m = poseMatrix(this.pose(body)), s = this.stretch(body);
-    if (s !== 1) for (let k = 0; k < 12; k++) m[k] *= s;
-    return m;
-  }
-  point(at) { return placed(this.pose(at.body), scaled(at.point, this.stretch(at.body))); }
-  centerOfMass() { return this.com; }
-  seek() {}
-}
-
-class LiveScene extends Scene {
-  constructor(canvas, show, app) {
-    super(canvas, show);
-    this.app = app;
-  }
-
-  shown(data) { return new ComputedRobot(this.renderer, data); }
-
-  // Arrows of the forces that joints transmit to the bodies that they carry, and a line to the pointer that pulls.
-  wrenches(robot) {
-    const { app } = this, list = [];
-    const { held } = app.grip;
-    if (held && held.target) {
-      const from = placed(robot.pose(held.body), held.point), rod = this.rod(from, held.target, 0.35 * this.radius, [0.95, 0.55, 0.1, 1]);
-      if (rod) list.push(rod);
-    }
-    if (!this.show.shown.forces || !app.knows || !app.hasForces) return list;
-    const w = app.told.wrenches, { facts } = app;
-    facts.pins.forEach((_, k) => {
-      if (!facts.pinKinds[k]) return;
-      const force = [...w.subarray(6 * k, 6 * k + 3)], loop = facts.loops[k - robot.count];
-      const start = loop ? robot.point(loop) : robot.point({ body: k, point: [0, 0, 0] });
-      if (!(norm(force) > 1e-3 * app.usualForce)) return;
-      list.push(...this.arrow(start, add(start, scaled(force, Math.min((0.25 * this.show.size) / app.usualForce, (0.6 * this.show.size) / norm(force)))), 0.6 * this.radius, FORCE_COLOR));
-    });
-    return list;
-  }
-
-  trail() { return this.app.path || new Float32Array(0); }
-}
 
 class LivePage {
   constructor(show, engine) {
@@ -65,6 +18,9 @@ class LivePage {
     this.mechanism = new Mechanism(engine, facts, this.p);
     this.zero = new Float64Array(facts.nv);
     this.write();
+    this.turnable = facts.joints.filter((j) => j.independent && (j.motor || !facts.driven));
+    this.turning = this.turnable.find((j) => j.name === facts.turn) || this.turnable[0];
+    this.letGo = new LetGo(this);
     this.units = new Units(show.units);
     if (facts.everyday) { this.units.chosen = 1; this.units.select.value = 1; }
     show.shown.forces = false;
@@ -75,8 +31,10 @@ class LivePage {
     this.seePose();
     this.usualForce = this.typicalForce();
     this.design = new Design(document.getElementById("design"), this);
-    this.makePanel(document.getElementById("panel"));
-    this.makeBar(document.getElementById("bar"));
+    this.curves = new LiveCurves(this);
+    this.panel = new LivePanel(document.getElementById("panel"), this);
+    this.bar = new LiveBar(document.getElementById("bar"), this);
+    this.makeCurves();
     this.sizes = new ResizeObserver(() => this.redraw());
     this.sizes.observe(stage);
     this.ending = new AbortController();
@@ -158,7 +116,7 @@ class LivePage {
   // Numbers changed: what follows from them is computed anew.
   changed() {
     if (this.mode === "turn") this.startTurn(this.turning, this.playing, this.time);
-    else if (this.mode === "run") this.joinRun();
+    else if (this.mode === "run") this.letGo.join();
     else this.seePose();
     this.refresh();
   }
@@ -166,6 +124,7 @@ class LivePage {
   // ---------------------------------------------------------------- the pose
 
   get knows() { return this.told.quality >= 1; }
+  get speed() { return this.bar.speed.value; }
   get hasForces() { return this.facts.driven || this.mode === "run"; }
 
   see(q) {
@@ -210,7 +169,7 @@ class LivePage {
     this.toPose();
     held.point = scaled(held.local, this.scene.main.stretch(held.body));
     const { points } = this.scene.main;
-    if (!(HELD in points)) this.trailOf.append(element("option", { value: HELD, textContent: "path of the point held last" }));
+    if (!(HELD in points)) this.panel.trailOf.append(element("option", { value: HELD, textContent: "path of the point held last" }));
     points[HELD] = { body: held.body, point: held.local };
     this.pathKey = "";
     this.refresh();
@@ -243,15 +202,14 @@ class LivePage {
   // ---------------------------------------------------------------- one turn of a motor
 
   startTurn(joint, playing, time = 0) {
-    const speed = this.speedRow ? this.speedRow.value : this.facts.speed;
-    const turn = this.mechanism.turn(this.mode === "turn" ? this.turnStart : this.q, joint, joint.slides ? speed : speed, TURN_SAMPLES);
+    const turn = this.mechanism.turn(this.mode === "turn" ? this.turnStart : this.q, joint, this.speed, TURN_SAMPLES);
     if (this.mode !== "turn") this.turnStart = this.q;
     const told = this.mechanism.motions(turn.states), share = this.turn && this.mode === "turn" ? time / this.turn.period : 0;
     Object.assign(this, { mode: "turn", turning: joint, turn, playing, time: share * turn.period });
     this.turned = told;
     this.makeCurves();
     this.seek(this.time);
-    if (this.bar) this.bar.update();
+    this.bar.update();
     this.saying = joint;
     this.say(turn.whole ? "" : `${joint.label} cannot turn round: it goes to and fro from {${turn.low}} to {${turn.high}}`);
   }
@@ -262,11 +220,11 @@ class LivePage {
       const k = Math.round((this.time / this.turn.period) * TURN_SAMPLES);
       this.told = this.turned[k];
       this.see(this.turn.states[k].q);
-    } else if (this.mode === "run" && this.samples.length) {
-      const k = Math.min(Math.max(Math.round((time - this.samples[0].t) / this.sampling), 0), this.samples.length - 1), sample = this.samples[k];
+    } else if (this.mode === "run" && this.letGo.samples.length) {
+      const sample = this.letGo.at(time);
       this.playing = false;
       this.time = sample.t;
-      this.seeSample(sample);
+      this.letGo.see(sample);
     }
     this.redraw();
   }
@@ -274,79 +232,23 @@ class LivePage {
   // ---------------------------------------------------------------- let go
 
   startRun(fresh = true) {
-    const { facts } = this;
-    if (fresh) {
-      const v = this.mode === "turn" ? Float64Array.from(this.told.v) : this.zero;
-      this.start = { q: this.q, v: this.knows ? v : this.zero };
-      facts.drives.forEach((body, k) => { this.drive[3][k] = this.q[facts.joints.find((j) => j.body === body).q]; });
-      this.write();
-    }
-    this.state = Float64Array.from([...this.start.q, ...this.start.v, ...new Array(facts.nz).fill(0), ...(this.mechanism.m ? [Infinity] : [])]);
-    if (fresh) this.step = facts.step || this.mechanism.goodStep(this.state);
-    Object.assign(this, { mode: "run", time: 0, samples: [], behind: 0, path: null });
-    this.stride = Math.max(1, Math.round(SAMPLE / this.step));
-    this.sampling = this.stride * this.step;
-    this.take();
-    this.origin = null;
+    this.letGo.begin(fresh);
+    Object.assign(this, { mode: "run", time: 0, path: null });
+    this.letGo.take();
     this.makeCurves();
     this.bar.update();
   }
 
-  // Numbers changed while it runs: close again, with the same independent rates.
-  joinRun() {
-    const { nq, nv } = this.facts, q = this.mechanism.close(this.state.slice(0, nq)) || this.state.slice(0, nq);
-    const { v } = this.mechanism.motion(q, this.state.slice(nq, nq + nv), this.zero);
-    this.state.set(q);
-    this.state.set(v, nq);
-    this.state.fill(0, nq + nv, nq + nv + this.facts.nz);
-    this.origin = null;
-    this.see(q);
-  }
-
-  take() {
-    const { nq, nv, nz } = this.facts, { state } = this;
-    const told = this.mechanism.state(this.time, state.slice(0, nq), state.slice(nq, nq + nv), state.slice(nq + nv, nq + nv + nz));
-    const sample = { t: this.time, q: state.slice(0, nq), told: Object.fromEntries(Object.entries(told).map(([key, x]) => [key, typeof x === "number" ? x : x.slice()])), works: state.slice(nq + nv, nq + nv + nz) };
-    this.samples.push(sample);
-    if (this.samples.length > LONGEST_RUN) this.samples.shift();
-    this.seeSample(sample);
-  }
-
-  seeSample(sample) { this.see(sample.q); this.told = sample.told; this.works = sample.works; }
-
-  // How far kinetic and potential energy are from what they were plus the work done.
-  balance() {
-    const own = this.facts.works.length, works = this.works.slice(this.works.length - own).reduce((a, b) => a + b, 0);
-    const total = this.told.kinetic + this.told.potential - works;
-    if (this.origin === null || this.origin === undefined) this.origin = total;
-    return total - this.origin;
-  }
-
-  run(seconds) {
-    this.behind = Math.min(this.behind + seconds * this.pace, MOST_BEHIND * Math.max(this.pace, 1));
-    while (this.behind >= this.sampling && this.playing) {
-      const next = this.mechanism.steps(this.time, this.state, this.step, this.stride);
-      if (!next) {
-        this.playing = false;
-        this.saying = null;
-        this.say("The run ends here: the mechanism is at a dead point, or too fast for this step.");
-        this.bar.update();
-        return;
-      }
-      this.state = next;
-      this.time += this.sampling;
-      this.behind -= this.sampling;
-      this.take();
-      this.balance();
-    }
+  // Back to where it was let go, or to the beginning of the turn.
+  reset() {
+    if (this.mode === "run") { this.startRun(false); this.playing = false; } else if (this.mode === "turn") { this.playing = false; this.seek(0); }
+    this.refresh();
   }
 
   play(playing) {
     if (this.mode === "pose") this.startRun();
-    if (this.mode === "run" && playing && this.samples.length) {
-      const last = this.samples[this.samples.length - 1];
-      if (this.time < last.t) { this.time = last.t; this.seeSample(last); }
-    }
+    const { last } = this.letGo;
+    if (this.mode === "run" && playing && last && this.time < last.t) { this.time = last.t; this.letGo.see(last); }
     this.playing = playing;
     this.before = undefined;
     this.say("");
@@ -354,135 +256,22 @@ class LivePage {
     this.redraw();
   }
 
-  // ---------------------------------------------------------------- curves
+  // ---------------------------------------------------------------- curves and paths
 
-  makeCurves() {
-    if (!this.curvesNode) return;
-    const { facts } = this;
-    const groups = [], add = (title, unit, names, read) => { if (names.length) groups.push({ title, unit, names, read, data: new Float32Array(0) }); };
-    const by = (title, units, list, read) => { for (const unit of new Set(list.map(units))) { const own = list.filter((x) => units(x) === unit); add(title, unit, own.map((x) => x.label), (s, k) => read(s, own[k])); } };
-    const motors = facts.joints.filter((j) => j.motor), at = (x) => (x.told.quality >= 1 ? 1 : NaN);
-    if (this.mode !== "pose") {
-      if (this.hasForces) by("Torque of motors", (j) => facts.forceUnits[j.v], motors, (s, j) => s.told.tau[j.v] * at(s));
-      by("Position", (j) => j.unit, facts.joints, (s, j) => s.q[j.q]);
-      by("Velocity", (j) => facts.rateUnits[j.v], facts.joints, (s, j) => s.told.v[j.v] * at(s));
-      const pins = facts.pins.map((label, k) => ({ label, k })).filter(({ k }) => facts.pinKinds[k]);
-      if (this.hasForces) add("Forces in joints", "N", pins.map((p) => p.label), (s, i) => { const { k } = pins[i], w = s.told.wrenches; return Math.hypot(w[6 * k], w[6 * k + 1], w[6 * k + 2]) * at(s); });
-      add("Energy", "J", ["kinetic", "potential", "both"], (s, k) => [s.told.kinetic, s.told.potential, s.told.kinetic + s.told.potential][k] * at(s));
-      if (this.mode === "run") { const one = groups.findIndex((g) => g.title === "Position"); groups.unshift(...groups.splice(one, 1)); }
-    }
-    this.fill(groups);
-    const same = this.plot && groups.length && this.plot.mode === this.mode ? groups.findIndex((g) => g.title === this.plot.group.title && g.unit === this.plot.group.unit) : -1;
-    if (same >= 0 && this.plot.groups.length === groups.length) {
-      this.plot.groups.forEach((g, k) => { g.data = groups[k].data; g.read = groups[k].read; });
-      this.plot.times = this.times;
-    } else {
-      this.plot = groups.length ? new Plot(groups, this.times, (t) => { this.playing = false; this.bar.update(); this.seek(t); this.refresh(); }, this.units) : null;
-      if (this.plot) this.plot.mode = this.mode;
-      this.curvesNode.replaceChildren(...(this.plot ? [this.plot.node, this.takeAway()] : [element("p", { className: "hint", textContent: "Turn a motor, or let the robot go: curves of torques, forces and energy appear here." })]));
-    }
-  }
+  makeCurves() { this.curves.make(); }
+  get plot() { return this.curves.plot; }
 
+  // What a turn or a simulation consists of.
   moments() {
     if (this.mode === "turn") return this.turn.states.map((s, k) => ({ t: (k / TURN_SAMPLES) * this.turn.period, q: s.q, told: this.turned[k] }));
-    return this.mode === "run" ? this.samples : [];
-  }
-
-  fill(groups) {
-    const moments = this.moments();
-    this.times = Float64Array.from(moments, (s) => s.t);
-    for (const group of groups) {
-      group.data = new Float32Array(group.names.length * moments.length);
-      group.names.forEach((_, k) => moments.forEach((s, i) => { group.data[k * moments.length + i] = group.read(s, k); }));
-    }
-  }
-
-  takeAway() {
-    const button = (text, act) => this.design.button(text, act);
-    return element("div", { className: "actions" }, button("Table (CSV)", () => this.saveTable()), button("Picture (PNG)", () => this.savePicture()));
-  }
-
-  save(name, url) { element("a", { href: url, download: name }).click(); }
-
-  table() {
-    const quoted = (name) => (/[",\n]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name);
-    this.fill(this.plot.groups);
-    const columns = this.plot.groups.flatMap((g) => g.names.map((name, k) => [quoted(`${g.title}: ${name} [${g.unit}]`), g.data.subarray(k * this.times.length, (k + 1) * this.times.length)]));
-    return [["t [s]", ...columns.map(([name]) => name)].join(","), ...Array.from(this.times, (t, i) => [t, ...columns.map(([, x]) => x[i])].join(","))].join("\n");
-  }
-
-  saveTable() {
-    const url = URL.createObjectURL(new Blob([this.table()], { type: "text/csv" }));
-    this.save("curves.csv", url);
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
-  }
-
-  savePicture() { this.picture(...this.pixels()); this.save("robot.png", this.scene.canvas.toDataURL("image/png")); }
-
-  // ---------------------------------------------------------------- what surrounds the scene
-
-  makePanel(node) {
-    const { show } = this;
-    this.now = new Now(this);
-    this.curvesNode = element("div");
-    this.ticks = new Map();
-    const ticks = [["forces", "Forces in joints"], ...SWITCHES.filter(([name]) => name in show.shown && name !== "forces")].map(([name, label]) => {
-      const box = element("input", { type: "checkbox", checked: show.shown[name] });
-      box.onchange = () => { show.shown[name] = box.checked; this.redraw(); };
-      this.ticks.set(name, box);
-      return element("label", {}, box, element("span", { textContent: label }));
-    });
-    const names = Object.keys(this.scene.main.points);
-    this.trailOf = element("select", { ariaLabel: "Path of" }, element("option", { value: "", textContent: "no path" }), ...names.map((name) => element("option", { value: name, textContent: `path of ${name}` })));
-    this.trailOf.onchange = () => this.redraw();
-    node.append(this.now.node, section("Curves", true, this.curvesNode), section("Show", true, element("div", { className: "ticks" }, ...ticks), element("div", { className: "pair" }, this.trailOf), element("label", { className: "pair" }, element("span", { textContent: "Units" }), this.units.select)), element("p", { className: "hint", textContent: "Drag a body to move it. Drag beside it to look around, wheel to zoom. Everything is computed in this page." }));
-    this.makeCurves();
-  }
-
-  makeBar(node) {
-    const { facts } = this, app = this;
-    const button = (text, act, more = {}) => { const made = element("button", { type: "button", textContent: text, ...more }); made.onclick = act; return made; };
-    const turnable = facts.joints.filter((j) => j.independent && (j.motor || !facts.driven));
-    const modes = { pose: button("Pose", () => { this.toPose(); this.seePose(); this.refresh(); }, { title: "Move it by hand" }), turn: button("Turn", () => { this.startTurn(this.turning || turnable[0], true); this.refresh(); }, { title: "Turn a motor at constant speed" }), run: button("Let go", () => { this.startRun(); this.play(true); }, { title: "Simulate from this pose" }) };
-    if (!turnable.length) modes.turn.hidden = true;
-    const play = button("Play", () => this.play(!this.playing), { className: "main" });
-    const reset = button("Reset", () => { if (this.mode === "run") { this.startRun(false); this.playing = false; } else if (this.mode === "turn") { this.playing = false; this.seek(0); } this.refresh(); this.bar.update(); }, { title: "Back to where it was let go" });
-    const which = element("select", { ariaLabel: "What turns" }, ...turnable.map((j, k) => element("option", { value: k, textContent: j.label, selected: j.name === facts.turn })));
-    which.onchange = () => { this.turning = turnable[which.value]; this.mode = "pose"; this.startTurn(this.turning, this.playing); this.refresh(); };
-    this.turning = turnable.find((j) => j.name === facts.turn) || turnable[0];
-    this.speedRow = new SliderRow({ label: "speed", unit: "rad/s", value: facts.speed, low: 0.05 * facts.speed, high: 6 * facts.speed, units: this.units, change: (value) => { this.speedRow.set(Math.max(value, 1e-3 * facts.speed)); this.changed(); } });
-        const pace = element("select", { ariaLabel: "Pace" }, ...[0.1, 0.25, 0.5, 1, 2, 4].map((s) => element("option", { value: s, textContent: `${s}×`, selected: s === 1 })));
-    pace.onchange = () => { this.pace = Number(pace.value); };
-    const clock = element("output"), gap = element("span", { className: "grow" });
-    const home = button("⌂", () => { this.orbit.reset(); this.redraw(); }, { title: "See the whole robot", ariaLabel: "Reset view" });
-    const panel = button("☰", () => { document.body.classList.toggle("alone"); this.redraw(); }, { title: "Show or hide the panels", ariaLabel: "Panels" });
-    node.append(element("div", { className: "modes", role: "group", ariaLabel: "What it does" }, modes.pose, modes.turn, modes.run), play, reset, which, this.speedRow.node, gap, clock, pace, element("span", {}, home, " ", panel));
-    this.bar = {
-      update() {
-        for (const [name, made] of Object.entries(modes)) made.setAttribute("aria-pressed", app.mode === name);
-        for (const made of [play, clock]) made.hidden = app.mode === "pose";
-        for (const made of [reset, pace]) made.hidden = app.mode !== "run";
-        which.hidden = app.mode !== "turn" || turnable.length < 2;
-        which.value = turnable.indexOf(app.turning);
-        app.speedRow.node.hidden = app.mode !== "turn";
-        gap.hidden = app.mode === "turn";
-        play.textContent = app.playing ? "Pause" : "Play";
-        clock.textContent = `${app.time.toFixed(2)} s`;
-      },
-    };
-    this.bar.update();
-  }
-
-  key(e) {
-    if (["INPUT", "SELECT", "BUTTON"].includes(e.target.tagName)) return;
-    if (e.key === " ") { e.preventDefault(); this.play(!this.playing); }
+    return this.mode === "run" ? this.letGo.samples : [];
   }
 
   // The path of a point so far, or over a whole turn.
   drawnPath() {
-    const place = this.scene.main.points[this.trailOf ? this.trailOf.value : ""];
+    const place = this.scene.main.points[this.panel.trailOf.value];
     if (!place || this.mode === "pose") return null;
-    const moments = this.moments(), every = Math.max(1, Math.ceil(moments.length / MOST_TRAIL)), path = [], key = `${this.trailOf.value} ${this.mode}`;
+    const moments = this.moments(), every = Math.max(1, Math.ceil(moments.length / MOST_TRAIL)), path = [], key = `${this.panel.trailOf.value} ${this.mode}`;
     if (this.pathOf !== this.turn || this.mode === "run" || this.pathKey !== key) {
       const point = scaled(place.point, this.stretched[place.body + 1]);
       for (let k = 0; k < moments.length; k += every) path.push(this.mechanism.pointAt(moments[k].q, place.body, point));
@@ -495,15 +284,16 @@ class LivePage {
 
   // ---------------------------------------------------------------- pictures
 
+  key(e) {
+    if (["INPUT", "SELECT", "BUTTON"].includes(e.target.tagName)) return;
+    if (e.key === " ") { e.preventDefault(); this.play(!this.playing); }
+  }
+
   refresh() {
-    if (!this.now) return;
-    this.now.update();
+    if (!this.bar) return;
+    this.panel.update();
     this.design.update();
-    for (const [name, box] of this.ticks) box.checked = this.show.shown[name];
-    if (this.plot) {
-      if (this.mode === "run") { this.fill([this.plot.group]); this.plot.times = this.times; }
-      this.plot.draw(this.time, false);
-    }
+    this.curves.draw();
     this.bar.update();
     this.redraw();
   }
@@ -524,13 +314,20 @@ class LivePage {
       const seconds = this.before === undefined ? 0 : Math.min((now - this.before) / 1000, 0.5);
       this.before = now;
       if (this.mode === "turn") this.seek(this.time + this.pace * seconds);
-      else if (this.mode === "run") this.run(seconds);
+      else if (this.mode === "run" && !this.letGo.go(seconds)) {
+        this.playing = false;
+        this.saying = null;
+        this.say("The run ends here: the mechanism is at a dead point, or too fast for this step.");
+        this.bar.update();
+      }
       this.redraw();
     } else this.before = undefined;
     this.picture(...this.pixels());
     if (now - this.updated > 1000 / UPDATES) { this.updated = now; this.refresh(); }
     this.drawn = true;
   }
+
+  savePicture() { this.picture(...this.pixels()); download("robot.png", this.scene.canvas.toDataURL("image/png")); }
 
   picture(width, height, ratio) {
     this.path = this.drawnPath();
