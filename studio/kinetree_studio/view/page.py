@@ -39,10 +39,16 @@ def page(title: str, show: dict[str, Any]) -> str:
     return text.replace("{{title}}", html.escape(title)).replace("{{data}}", packed(show))
 
 
+def with_head(page: Any) -> str:
+    """Return the text of a page, with the head that all pages share: its icon, and how it is laid out."""
+    head = (files(__package__) / "web" / "head.html").read_text(encoding="utf-8").rstrip()
+    return str(page.read_text(encoding="utf-8").replace("{{head}}", head))
+
+
 @cache
 def _template() -> str:
     folder = files(__package__) / "web"
-    text = (folder / "page.html").read_text(encoding="utf-8")
+    text = with_head(folder / "page.html")
     script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return text.replace("{{style}}", (folder / "page.css").read_text(encoding="utf-8")).replace("{{script}}", script)
 
