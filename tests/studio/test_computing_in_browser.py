@@ -1,5 +1,6 @@
 """Pages that compute, in a real Chromium without a window: opened from a disk, dragged, turned, let go, changed."""
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -65,6 +66,22 @@ def test_a_four_bar_turns_is_dragged_let_go_and_changed(opened):
     q, v = states[50]
     v = robot.velocities(q, [v[0]])
     assert abs(torque[50] - robot.inverse_dynamics(q, v, robot.accelerations(q, v, [0.0]))[0]) < 1e-9
+
+    # peak and root mean square stand below the curves, and every scale has three marks at least
+    rows = page("[...document.querySelectorAll('.peaks tr')].map((r) => [...r.children].map((c) => c.textContent))")
+    assert rows[0] == ["", "peak [N m]", "rms [N m]"]
+    assert rows[1][0] == "crank_joint"
+    assert float(rows[1][1]) == pytest.approx(max(torque, key=abs), rel=1e-3)
+    assert float(rows[1][2]) == pytest.approx(np.sqrt(np.mean(np.square(torque[1:]))), rel=1e-3)
+    for low, high in ((-0.0448, 0.0448), (0.0, 1.0), (-3.1, 2.9), (99.0, 103.0)):
+        step = page(f"stepOfAxis({low}, {high})")
+        assert 3 <= np.floor(high / step) - np.ceil(low / step) + 1 <= 8, (low, high)
+    # velocities have units of velocities, and the table those that are shown
+    assert "Velocity [rpm]" in page("document.querySelector('#panel select, select').parentNode.parentNode.innerHTML")
+    table = page("kinetree.app.curves.table()").split("\n")
+    column = table[0].split(",").index("Position: crank_joint [deg]")
+    assert float(table[51].split(",")[column]) == pytest.approx(np.degrees(states[50][0][0]), rel=1e-5)
+    assert "Velocity: crank_joint [rpm]" in table[0]
 
     # a body is dragged, the loop stays closed, and the numbers are those of the pose
     before = page("[...kinetree.app.q]")

@@ -335,6 +335,35 @@ def test_sliders_change_what_belongs_together():
     assert alike == ["mass of cylinder_1 and 5 alike", "mass of rod_1 and 5 alike", "mass of platform"]
 
 
+def pendulum(length=0.65, tip=None):
+    """A pendulum, which carries no other body."""
+    b = kt.Builder("pendulum")
+    b.body("bob", "base", kt.Revolute("y"), mass=1.4, com=(0, 0, -length), inertia=(0.01 * (length / 0.65) ** 2,) * 3)
+    if tip is not None:
+        b.frame("tip", "bob", position=(0, 0, -tip))
+    return b.build()
+
+
+@needs_node
+def test_the_length_of_a_last_body_moves_its_center_of_mass():
+    page = kt.page(pendulum(), sliders=["lengths"])
+    assert [(s.name, s.value) for s in page.numbers.sliders] == [("length of bob", 0.65)]
+    other = pendulum(0.4)
+    told = computed(page, TURNING + "return s({q: array([0.7]), v: array([2]), a: array([3])});", length_of_bob=0.4)
+    np.testing.assert_allclose(told["tau"], other.inverse_dynamics([0.7], [2.0], [3.0]), rtol=1e-12)
+    np.testing.assert_allclose(told["kinetic"], other.kinetic_energy([0.7], [2.0]), rtol=1e-12)
+    # with a frame, the frame is its end
+    assert [s.value for s in ChosenNumbers(pendulum(tip=1.0).model, ["bob"]).sliders] == [1.4, 1.0]
+    with pytest.raises(kt.OptionError, match="no sliders for lengths: no body has another body"):
+        ChosenNumbers(pendulum(0.0).model, ["masses", "lengths"])
+    assert [s.group for s in ChosenNumbers(pendulum(0.0).model).sliders] == ["gravity", "masses", "damping"]
+
+
+def test_rates_have_units_of_their_own():
+    facts = kt.page(cart_pole()).facts
+    assert facts["rateUnits"] == ["m/s", "rad/s"]
+
+
 def test_one_file_that_runs_nothing_but_its_own_script(tmp_path):
     name = "</script><script>alert(1)</script>{{script}}"
     page = kt.page(four_bar(name=name), tmp_path / "page.html", sliders=["masses"])
@@ -384,3 +413,6 @@ def test_the_command_line_writes_a_page(tmp_path):
     inside = unpacked(re.search(r'id="data">([^<]*)<', text)[1])
     assert inside["compute"]["step"] == 0.002
     assert {s["group"] for s in inside["compute"]["sliders"]} == {"masses"}
+    invoke("page", "two-link", "-o", tmp_path / "arm.html", "--slider", "masses,gravity", "--slider", "damping")
+    inside = unpacked(re.search(r'id="data">([^<]*)<', (tmp_path / "arm.html").read_text())[1])
+    assert {s["group"] for s in inside["compute"]["sliders"]} == {"masses", "gravity", "damping"}

@@ -36,7 +36,8 @@ def page(
     slider: Annotated[
         list[str] | None,
         typer.Option(
-            help="What can be changed: gravity, masses, lengths, damping, or a body, for its mass and length.",
+            help="What can be changed: gravity, masses, lengths, damping, or a body, for its mass and length; "
+            "several with commas or one by one.",
             show_default="all of these",
         ),
     ] = None,
@@ -71,13 +72,14 @@ def page(
     For example:
 
         kinetree page four-bar -o four-bar.html
-        kinetree page arm.urdf -o arm.html --slider masses --slider gravity
+        kinetree page arm.urdf -o arm.html --slider masses,gravity
         kinetree page wiper -o wiper.html --speed 45rpm
         kinetree page four-bar -o heavy.html --set coupler.mass=4
     """
     from .. import page as make
 
-    given: dict[str, Any] = {"sliders": slider, "speed": _read_speed(speed), "step": step}
+    wanted = [name for names in slider for name in names.split(",")] if slider else None
+    given: dict[str, Any] = {"sliders": wanted, "speed": _read_speed(speed), "step": step}
     robot: Robot | str = robot_name
     if changes:
         robot = GivenRobot(

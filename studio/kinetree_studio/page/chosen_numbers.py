@@ -29,6 +29,13 @@ ALIKE = 3
 
 NO_LENGTH = 1e-6
 
+NONE_OF = {
+    "gravity": "the robot has no gravity",
+    "masses": "no body has a mass",
+    "lengths": "no body has another body, a frame or a center of mass apart from its joint",
+}
+"""What it means if a group has no sliders."""
+
 Powers = dict[str, float]
 
 
@@ -93,6 +100,7 @@ class ChosenNumbers:
         if "gravity" in groups:
             self._add_gravity()
         masses, lengths = self._masses(), self._lengths()
+        self._refuse_none()
         self._add_bodies(masses, lengths)
         if "damping" in groups:
             self._add_damping()
@@ -132,7 +140,7 @@ class ChosenNumbers:
         of_body: dict[int, str] = {}
         kinds: dict[Any, list[int]] = {}
         for i in [*range(len(self.model.bodies)), BASE]:
-            length = max((float(np.linalg.norm(p)) for p in self._attached(i)), default=0.0)
+            length = self._size(i)
             if length > NO_LENGTH and not (i == BASE and self.model.is_floating):
                 kinds.setdefault(_rounded((length, float(i == BASE))), []).append(i)
         count = 0
@@ -141,7 +149,7 @@ class ChosenNumbers:
             for together in [[i] for i in group] if alone else [group]:
                 if self._wanted("lengths", together) and count < MOST:
                     label = self._label(together)
-                    size = max(float(np.linalg.norm(p)) for p in self._attached(together[0]))
+                    size = self._size(together[0])
                     made = Slider(
                         f"length of {label}", "lengths", label, "m", size, 0.4 * size, 2.0 * size, tuple(together)
                     )
@@ -150,9 +158,25 @@ class ChosenNumbers:
                     count += 1
         return of_body
 
+    def _refuse_none(self) -> None:
+        """Refuse what was asked for, where the robot has none of it."""
+        for group, none in NONE_OF.items():
+            if group in self.groups and self.groups != GROUPS and all(s.group != group for s in self.sliders):
+                raise OptionError(f"there are no sliders for {group}: {none}")
+
     def _label(self, bodies: Sequence[int]) -> str:
         first = "ground" if bodies[0] == BASE else self.model.bodies[bodies[0]].name
         return first if len(bodies) == 1 else f"{first} and {len(bodies) - 1} alike"
+
+    def _size(self, body: int) -> float:
+        """Return how far the points of a body are from its joint; for the last one, its frames or center of mass."""
+        far = [float(np.linalg.norm(p)) for p in self._attached(body)]
+        if not far and body != BASE:
+            far = [float(np.linalg.norm(f.pose.position)) for f in self.model.frames if f.body == body]
+        if max(far, default=0.0) > NO_LENGTH or body == BASE or any(True for _ in self._attached(body)):
+            return max(far, default=0.0)
+        own = self.model.bodies[body].mass_properties
+        return float(np.linalg.norm(own.com)) if isinstance(own, MassProperties) else 0.0
 
     def _attached(self, body: int) -> Iterator[Array]:
         """Yield the points of a body where others are attached."""

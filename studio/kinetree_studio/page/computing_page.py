@@ -108,7 +108,8 @@ def page(
         Configuration to begin with; by default where the gallery's motion begins, or an assembled one.
     sliders : sequence of str
         Numbers that can be changed: ``"gravity"``, ``"masses"``, ``"lengths"``, ``"damping"``, or the names of bodies,
-        for their mass and length.  A length stretches the whole body.
+        for their mass and length.  A length stretches the whole body; that of a body which carries no other is the
+        distance of its farthest frame, or of its center of mass without frames.
     step : float, optional
         Seconds of a step of the simulation (fourth-order Runge-Kutta).  By default the page takes the longest one from
         0.1 to 5 ms with which energy is balanced to a millionth.
@@ -268,7 +269,8 @@ def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]
             }
             for j in simple
         ],
-        "names": list(robot.v_names), "forceUnits": list(robot.tau_units), "rateUnits": list(robot.v_units),
+        "names": list(robot.v_names), "forceUnits": list(robot.tau_units),
+        "rateUnits": [f"{unit}/s" for unit in robot.v_units],
         "driven": kernels.driven, "independent": list(kernels.independent),
         "constraints": model.n_constraints, "rows": rows,
         "pattern": [list(place) for place in loop_constraints.pattern(model)] if model.is_constrained else [],

@@ -52,7 +52,7 @@ class SliderRow {
 }
 
 const GROUPS = { gravity: "Gravity", masses: "Masses", lengths: "Lengths", damping: "Damping of joints" };
-const HINTS = { lengths: "A length stretches the whole body.", masses: "A mass takes its inertia along." };
+const HINTS = { lengths: "A length stretches the whole body. That of a last body is the distance of its farthest frame, or of its center of mass.", masses: "A mass takes its inertia along." };
 
 // The left side: joints, numbers of the robot, drives.
 class Design {

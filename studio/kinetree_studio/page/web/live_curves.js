@@ -1,5 +1,40 @@
 // Curves of a turn or of a simulation: what can be plotted, the table of it, and the plot.
 
+class LivePlot extends Plot {
+  constructor(...given) {
+    super(...given);
+    this.peaks = element("table", { className: "peaks" });
+    this.node.append(this.peaks);
+  }
+
+  draw(now, elsewhere) {
+    super.draw(now, elsewhere);
+    this.tell();
+  }
+
+  // The largest value of each curve that is seen, with its sign, and its root mean square over the time shown.
+  measures(k) {
+    const values = this.curve(k), { times } = this;
+    let [peak, squares, time] = [NaN, 0, 0];
+    for (let i = 0; i < values.length; i++) {
+      if (!Number.isFinite(values[i])) continue;
+      if (!(Math.abs(values[i]) <= Math.abs(peak))) peak = values[i];
+      if (i && Number.isFinite(values[i - 1])) { const h = times[i] - times[i - 1]; squares += (0.5 * h) * (values[i] ** 2 + values[i - 1] ** 2); time += h; }
+    }
+    return [peak, time > 0 ? Math.sqrt(squares / time) : Math.abs(peak)];
+  }
+
+  tell() {
+    const { group, units } = this, unit = units.label(group.unit), seen = [...this.chosen.get(group)].sort((a, b) => a - b);
+    const rows = [["", `peak [${unit}]`, `rms [${unit}]`], ...seen.map((k) => [group.names[k], ...this.measures(k).map((x) => short(x))])];
+    const key = JSON.stringify(rows);
+    if (key === this.told) return;
+    this.told = key;
+    this.peaks.replaceChildren(...rows.map((row, i) => element("tr", {}, ...row.map((text) => element(i ? "td" : "th", { textContent: text })))));
+    this.peaks.hidden = !seen.length;
+  }
+}
+
 class LiveCurves {
   constructor(app) {
     Object.assign(this, { app, plot: null, times: new Float64Array(0) });
@@ -32,7 +67,7 @@ class LiveCurves {
       this.plot.times = this.times;
       return;
     }
-    this.plot = groups.length ? new Plot(groups, this.times, (t) => { app.playing = false; app.bar.update(); app.seek(t); app.refresh(); }, app.units) : null;
+    this.plot = groups.length ? new LivePlot(groups, this.times, (t) => { app.playing = false; app.bar.update(); app.seek(t); app.refresh(); }, app.units) : null;
     if (this.plot) this.plot.mode = app.mode;
     this.node.replaceChildren(...(this.plot ? [this.plot.node, this.takeAway()] : [element("p", { className: "hint", textContent: "Turn a motor, or let the robot go: curves of torques, forces and energy appear here." })]));
   }
@@ -59,10 +94,13 @@ class LiveCurves {
     return element("div", { className: "actions" }, button("Table (CSV)", () => this.save()), button("Picture (PNG)", () => this.app.savePicture()));
   }
 
+  // What is seen, in the units that are shown.
   table() {
     const quoted = (name) => (/[",\n]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name);
     this.fill(this.plot.groups);
-    const columns = this.plot.groups.flatMap((g) => g.names.map((name, k) => [quoted(`${g.title}: ${name} [${g.unit}]`), g.data.subarray(k * this.times.length, (k + 1) * this.times.length)]));
+    const { units } = this.app;
+    const column = (g, k) => g.data.subarray(k * this.times.length, (k + 1) * this.times.length), factor = (g) => units.shown(1, g.unit);
+    const columns = this.plot.groups.flatMap((g) => g.names.map((name, k) => [quoted(`${g.title}: ${name} [${units.label(g.unit)}]`), Array.from(column(g, k), (x) => Number((x * factor(g)).toPrecision(7)))]));
     return [["t [s]", ...columns.map(([name]) => name)].join(","), ...Array.from(this.times, (t, i) => [t, ...columns.map(([, x]) => x[i])].join(","))].join("\n");
   }
 

@@ -9,6 +9,12 @@ function roundStep(span, count) {
   return power * [1, 2, 5, 10].find((k) => k * power >= rough * 0.999);
 }
 
+// The longest round step that leaves three lines between two ends, so that a curve about zero has a scale.
+function stepOfAxis(low, high) {
+  const lines = (step) => Math.floor(high / step) - Math.ceil(low / step) + 1;
+  return [4, 5, 8, 10, 20].map((count) => roundStep(high - low, count)).find((step) => lines(step) >= 3) || roundStep(high - low, 20);
+}
+
 function written(value, step) {
   if (!Number.isFinite(value)) return "–";
   const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
@@ -115,7 +121,7 @@ class Plot {
     pen.lineWidth = 1;
     pen.strokeStyle = edge;
     pen.fillStyle = faint;
-    const stepY = roundStep(high - low, 4), stepX = roundStep(end - begin || 1, 5);
+    const stepY = stepOfAxis(low, high), stepX = roundStep(end - begin || 1, 5);
     pen.textAlign = "right";
     pen.textBaseline = "middle";
     for (let v = Math.ceil(low / stepY) * stepY; v <= high; v += stepY) {
