@@ -91,6 +91,34 @@ def test_an_edit_is_answered_with_the_changed_robot_and_a_mistake_with_the_reaso
     assert studio.heard({"do": "redo"})["content"]["bodies"][0]["mass"] == "2 kg"
 
 
+def test_an_edit_of_numbers_brings_no_code_and_one_of_structure_brings_it_when_it_is_made(studio, monkeypatch):
+    name = unpacked(studio.heard({"do": "begin"})["desk"]["robot"])["compute"]["laws"]
+    code = unpacked(studio.heard({"do": "laws", "name": name})["laws"])
+    assert bytes(code["code"][:4]) == b"\0asm"
+    heavier = {"do": "set", "at": ["bodies", "crank", "mass"], "to": "2 kg"}
+    told = studio.heard({"do": "edit", "edit": heavier, "laws": [name]})
+    assert "laws" not in told
+    assert unpacked(told["robot"])["compute"]["laws"] == name
+
+    # what takes long is shown first: bodies are where they belong, and the code is asked for
+    monkeypatch.setattr("kinetree_studio.desk.desk.AT_ONCE", 0.0)
+    pose = {"crank_joint": [0.4], "rocker_joint": [1.0], "coupler_joint": [-1.5]}
+    rough = {"do": "set", "at": ["bodies", "rocker", "joint", "friction"], "to": 0.3}
+    told = studio.heard({"do": "edit", "edit": rough, "laws": [name], "pose": pose})
+    assert "laws" not in told
+    show = unpacked(told["robot"])["compute"]
+    robot = studio.document.robot
+    seen = show["seen"]["q"]
+    assert robot.closure_error(seen) < 1e-8
+    for k, body in enumerate(robot.body_names):
+        at = show["seen"]["kinematics"][7 * k : 7 * k + 3]
+        assert np.allclose(at, robot.pose(seen, body)[:3, 3], atol=1e-12)
+    assert show["laws"] != name
+    assert "code" in unpacked(studio.heard({"do": "laws", "name": show["laws"]})["laws"])
+    studio.heard({"do": "undo"})  # whose code is known
+    assert "seen" not in unpacked(studio.heard({"do": "redo", "laws": [name, show["laws"]]})["robot"])["compute"]
+
+
 def test_a_robot_that_cannot_be_computed_is_still_there_to_be_mended(studio):
     edit = {"do": "set", "at": ["loops", "crank_pin", "seat", "position"], "to": [9, 0, 0]}
     told = studio.heard({"do": "edit", "edit": edit})

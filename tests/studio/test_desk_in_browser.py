@@ -60,7 +60,7 @@ class Desk(Page):
 
     def settled(self):
         """Wait for the robot that is open."""
-        self.wait("kinetree.app && kinetree.app.drawn && document.body.dataset.shows === 'desk'")
+        self.wait("kinetree.app && kinetree.app.drawn && !kinetree.app.waits && document.body.dataset.shows === 'desk'")
 
     def clean(self):
         """Nothing was said on the console, refused, or thrown."""
@@ -176,6 +176,39 @@ def test_numbers_are_changed_refused_at_their_field_and_taken_back(opened):
     assert heavier.closure_error(np.array(states[0])) < 1e-9
     assert np.isfinite(beside).all()
     assert desk("document.querySelectorAll('table.compared tr').length") == 2
+    desk.clean()
+
+
+def test_a_changed_structure_is_seen_at_once_and_moves_when_its_code_is_there(opened, monkeypatch):
+    studio, desk = opened("four-bar")
+    desk.settled()
+    # numbers change without other code
+    desk("kinetree.desk.change({ do: 'set', at: ['bodies', 'crank', 'mass'], to: 2 })")
+    assert desk("LAWS.size") == 1
+    assert desk("kinetree.app.mode") == "turn"
+    q, v, tau = desk(
+        "[[...kinetree.app.turn.states[40].q], kinetree.app.turn.states[40].v[0], kinetree.app.turned[40].tau[0]]"
+    )
+    robot = studio.document.robot
+    rates = robot.velocities(q, [v])
+    assert abs(tau - robot.inverse_dynamics(q, rates, robot.accelerations(q, rates, [0.0]))[0]) < 1e-9
+
+    # a changed structure is drawn before it can move, where it was
+    monkeypatch.setattr("kinetree_studio.desk.desk.AT_ONCE", 0.0)
+    desk("window.begun = kinetree.app.turn.period; kinetree.app.seek(0.3)")
+    before = desk("[...kinetree.app.q]")
+    made = studio._laws.code
+    monkeypatch.setattr(
+        studio._laws, "code", lambda name, seconds=None: clock.sleep(0.5 * (seconds is None)) or made(name, seconds)
+    )
+    desk("kinetree.desk.change({ do: 'set', at: ['bodies', 'rocker', 'joint', 'friction'], to: 0.3 })")
+    assert desk("kinetree.app.waits && kinetree.app.drawn")
+    assert np.allclose(desk("[...kinetree.app.q]"), before, atol=1e-6)
+    assert "being worked out" in desk("document.getElementById('panel').innerText")
+    desk.wait("!kinetree.app.waits")
+    assert desk("kinetree.app.mode") == "turn"
+    assert abs(desk("kinetree.app.time") - 0.3) < 0.02
+    assert "being worked out" not in desk("document.getElementById('panel').innerText")
     desk.clean()
 
 

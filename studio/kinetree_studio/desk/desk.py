@@ -8,6 +8,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.resources import files as packaged
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from kinetree.model.formats import yaml as yaml_format
 from kinetree.robot.robot import Robot
 
 from ..page.chosen_numbers import ChosenNumbers
-from ..page.computing_page import SCRIPTS, SHARED_SCRIPTS, assembled, content, page
+from ..page.computing_page import SCRIPTS, SHARED_SCRIPTS, assembled, code_data, content, page
+from ..page.kept_kernels import AT_ONCE, KeptKernels
+from ..page.kernels import Kernels
 from ..project.document import Document
 from ..project.yaml_edits import composed, plain
 from ..view.page import packed
@@ -79,6 +82,7 @@ class Studio:
     def __init__(self, document: Document | None, folder: Path, port: int = STUDIO_PORT) -> None:
         self.document, self.folder = document, folder
         self._lock = threading.Lock()
+        self._laws = KeptKernels()
         self.server = PageServer(
             "127.0.0.1", port, self._page, dict, self.heard, token=secrets.token_urlsafe(24), largest=LARGEST_UPLOAD
         )
@@ -101,6 +105,7 @@ class Studio:
     def close(self) -> None:
         """Stop serving."""
         self.server.close()
+        self._laws.close()
 
     def wait(self) -> None:
         """Wait until it is closed, or for Ctrl-C."""
@@ -121,6 +126,10 @@ class Studio:
 
     def heard(self, news: News) -> News:
         """Answer a message of the page: ``{"do": ..., ...}``."""
+        if news.get("do") == "laws":  # others need not wait for these
+            made = self._laws.code(str(news["name"]))
+            assert made is not None
+            return {"laws": packed(code_data(made))}
         does = self._answers().get(str(news.get("do")))
         if does is None:
             raise OptionError(f"the studio does not know {news.get('do')!r}")
@@ -252,20 +261,49 @@ class Studio:
         if drawing is not None:
             answer["places"] = {name: list(place) for name, place in drawing.drawn.items()}
         try:
-            answer["robot"] = packed(_content(document.robot, news.get("pose")))
+            answer |= self._shown(document.robot, news)
         except KinetreeError as problem:
             answer["problem"] = str(problem)
         return answer
 
+    def _shown(self, robot: Robot, news: News) -> News:
+        """Return what the page shows and computes with, and its code if that is new to the page and can be had soon."""
+        data, kernels = self._content(robot, news.get("pose"))
+        name, found = data["compute"]["laws"], News()
+        if name not in news.get("laws", ()):
+            made = self._laws.code(name, AT_ONCE)
+            if made is None:
+                data["compute"]["seen"] = _seen(kernels, news.get("pose"))
+            else:
+                found["laws"] = packed(code_data(made))
+        return found | {"robot": packed(data)}
 
-def _content(robot: Robot, pose: Any) -> dict[str, Any]:
-    """Return what the page shows and computes with; it begins at the given pose where it has no usual one."""
-    try:
-        return content(robot, robot.model.motion_of)[0]
-    except KinetreeError:
-        if not isinstance(pose, Mapping):
-            raise
-        return content(robot, robot.model.motion_of, q=_pose(robot, pose))[0]
+    def _content(self, robot: Robot, pose: Any) -> tuple[dict[str, Any], Kernels]:
+        """Return what the page shows; it begins at the given pose where the robot has no usual one."""
+        try:
+            return content(robot, robot.model.motion_of, kept=self._laws)[:2]
+        except KinetreeError:
+            if not isinstance(pose, Mapping):
+                raise
+            return content(robot, robot.model.motion_of, q=_pose(robot, pose), kept=self._laws)[:2]
+
+
+def _seen(kernels: Kernels, pose: Any) -> dict[str, Any]:
+    """Return the configuration that is shown until the code is there, and where its bodies are."""
+    robot, q = kernels.robot, kernels.q
+    if isinstance(pose, Mapping):
+        q = _pose(robot, pose)
+        with suppress(KinetreeError):
+            q = robot.close(q, limits=False) if robot.loops is not None else q
+        if robot.loops is not None and robot.closure_error(q) > SEEN_CLOSED:
+            q = kernels.q
+    assert kernels.varied.numbers is not None
+    told = np.array(kernels.kinematics(list(q), kernels.varied.numbers.tolist()), dtype=float)
+    return {"q": q, "kinematics": told}
+
+
+SEEN_CLOSED = 1e-8
+"""Gaps of loops, in meters and radians, that nobody sees."""
 
 
 LOST = {"linkage": "its drawing", "table": "its table"}

@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.errors import OptionError, UnknownNameError
 from kinetree.evaluation.parameters import GivenParameters, ParameterReader
+from kinetree.model.joint_fields import PER_FREEDOM
 from kinetree.model.mass import MassProperties
 from kinetree.model.tree import BASE, Model
 from kinetree.spatial.arrays import Array
@@ -35,6 +36,9 @@ NONE_OF = {
     "lengths": "no body has another body, a frame or a center of mass apart from its joint",
 }
 """What it means if a group has no sliders."""
+
+OF_SPRING = ("stiffness", "spring_rest")
+"""Numbers of a joint that count only if it has a spring."""
 
 Powers = dict[str, float]
 
@@ -82,9 +86,12 @@ class ChosenNumbers:
     model : Model
     groups : sequence of str
         Which of :data:`GROUPS` have sliders; names of bodies give their mass and length.
+    every : bool
+        Whether numbers without a slider are inputs, too, so that another robot of the same structure needs no other
+        code: masses, positions, springs, damping, gravity.
     """
 
-    def __init__(self, model: Model, groups: Sequence[str] = GROUPS) -> None:
+    def __init__(self, model: Model, groups: Sequence[str] = GROUPS, every: bool = False) -> None:
         self.model = model
         if isinstance(groups, str):
             groups = [groups]
@@ -104,6 +111,8 @@ class ChosenNumbers:
         self._add_bodies(masses, lengths)
         if "damping" in groups:
             self._add_damping()
+        if every:
+            self._add_others()
 
     # ------------------------------------------------------------------ the sliders
 
@@ -232,6 +241,39 @@ class ChosenNumbers:
             self.sliders.append(Slider(name, "damping", joint.name, unit, value, 0.0, high))
             owner = self._numbers.setdefault("joints", {}).setdefault(joint.name, {})
             owner["damping"] = PowerProduct(1.0, {name: 1.0})
+
+    def _add_others(self) -> None:
+        """Add all numbers that have no slider; those of joints that are usually zero only where they are not."""
+        model = self.model
+
+        def add(table: str, owner: str, key: str, values: Any) -> None:
+            own = self._numbers.setdefault(table, {}).setdefault(owner, {})
+            if key not in own:
+                alone = isinstance(values, (int, float))
+                own[key] = PowerProduct(float(values)) if alone else [PowerProduct(float(x)) for x in values]
+
+        if "gravity" not in self._numbers:
+            self._numbers["gravity"] = [PowerProduct(float(x)) for x in model.gravity]
+        for body in model.bodies:
+            mass = body.mass_properties
+            if isinstance(mass, MassProperties) and mass.mass > 0.0:
+                add("bodies", body.name, "mass", mass.mass)
+                add("bodies", body.name, "com", mass.com)
+                add("bodies", body.name, "inertia", mass.inertia)
+        for joint in model.joints:
+            add("joints", joint.name, "position", joint.placement.position)
+            for key in PER_FREEDOM:
+                values = getattr(joint, key)
+                count = joint.rotor_inertia if key == "gear_ratio" else joint.stiffness if key in OF_SPRING else values
+                if any(count) and len(values) == joint.kind.nv:  # a rest that is a quaternion is no number to vary
+                    add("joints", joint.name, key, values if joint.kind.nv > 1 else values[0])
+        for loop in model.loops:
+            add("loops", loop.name, "position", loop.placement.position)
+            add("loops", loop.name, "seat", loop.seat.position)
+        for tendon in model.tendons:
+            if tendon.stiffness:
+                add("tendons", tendon.name, "stiffness", tendon.stiffness)
+                add("tendons", tendon.name, "rest", tendon.rest_length)
 
     # ------------------------------------------------------------------ as numbers
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from kinetree.algorithms import loop_constraints
 from kinetree.errors import Message, NoValueError, OptionError, Setting, UnsupportedError
 from kinetree.evaluation.law_kernels import unrolls
+from kinetree.export.webassembly import WebAssembly
 from kinetree.io.atomic_files import beside
 from kinetree.io.units import Quantity, ShownUnits, quantity
 from kinetree.model.describe import counted
@@ -35,6 +36,7 @@ from ..view.page_data import show_data
 from ..view.show import gallery_motion, robot_of
 from .chosen_numbers import GROUPS, ChosenNumbers
 from .drives import simple_motors
+from .kept_kernels import KeptKernels
 from .kernels import Kernels
 
 SHARED_SCRIPTS = (
@@ -158,11 +160,13 @@ def content(
     step: float | None = None, turn: str | None = None, speed: float | str = FULL_TURN,
     units: str | Sequence[str] | None = None, view: Sequence[float] | None = None, title: str | None = None,
     file: str | os.PathLike[str] | None = None, package_dirs: Sequence[str | os.PathLike[str]] = (),
+    kept: KeptKernels | None = None,
 ) -> tuple[dict[str, Any], Kernels, ChosenNumbers]:  # fmt: skip
     """Return what a page holds: everything that its scripts show and compute with, as plain values and arrays.
 
     motion_of: The system of the gallery whose motion it begins with, if any.
     file: Where shapes are read from.
+    kept: Laws made before; with these, the name of the code is part of it instead of the code.
     """
     _refuse(shown)
     track = gallery_motion(motion_of, shown) if motion_of else None
@@ -172,16 +176,24 @@ def content(
     if shown.loops is not None:
         start = shown.close(start, limits=False)
     frame = framing([main if track is None or shown.is_floating else replace(main, track=track)], view)
-    numbers = ChosenNumbers(shown.model, sliders)
-    kernels = Kernels(shown, numbers.read(), start)
+    numbers = ChosenNumbers(shown.model, sliders, every=kept is not None)
+    kernels, laws = Kernels(shown, numbers.read(), start), dict[str, Any]()
+    if kept is None:
+        laws = code_data(kernels.module)
+    else:
+        laws["laws"], kernels = kept.like(kernels)
     turning = _turning(kernels, turn)
-    facts = _facts(kernels, numbers, start) | {
-        "size": main.scene.size,
-        "step": None if step is None else real_number(step, "step", positive=True, unit="seconds"),
-        "turn": turning,
-        "speed": _speed(kernels, speed, turning),
-        "everyday": units is None,
-    }
+    facts = (
+        _facts(kernels, numbers, start)
+        | laws
+        | {
+            "size": main.scene.size,
+            "step": None if step is None else real_number(step, "step", positive=True, unit="seconds"),
+            "turn": turning,
+            "speed": _speed(kernels, speed, turning),
+            "everyday": units is None,
+        }
+    )
     data = show_data(
         [main], frame.sight, frame.ground, None, {n: on for n, on in frame.shown.items() if n not in NOT_SHOWN}, [],
         live=False, playing=False, units=ShownUnits.read(units),
@@ -235,7 +247,6 @@ def _speed(kernels: Kernels, given: float | str, turning: str) -> float:
 def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]:
     """Describe the mechanism for the scripts of the page."""
     model, robot = kernels.model, kernels.robot
-    made = kernels.module
     axis_of, count = [], 0
     for link in model.links:
         axis_of.append(count)
@@ -257,7 +268,7 @@ def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]
     order = {s.name: k for k, s in enumerate(numbers.sliders)}
     return {
         "nq": model.nq, "nv": model.nv, "nz": kernels.equation.system.nz, "q": q,
-        "code": np.frombuffer(made.code, dtype=np.uint8), "functions": made.description["functions"], "path": path,
+        "path": path,
         "slides": [unit == "m" for unit in model.v_units],
         "motors": [bool(x) for x in kernels.has_motor],
         "joints": [
@@ -289,6 +300,11 @@ def _facts(kernels: Kernels, numbers: ChosenNumbers, q: Array) -> dict[str, Any]
         "works": list(kernels.equation.system.books),
         "rolling": bool(rolling),
     }  # fmt: skip
+
+
+def code_data(made: WebAssembly) -> dict[str, Any]:
+    """Return code and what its functions take and give, as a page reads it."""
+    return {"code": np.frombuffer(made.code, dtype=np.uint8), "functions": made.description["functions"]}
 
 
 def _finite(x: float) -> float:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,12 @@ from kinetree.algorithms import (
 )
 from kinetree.algorithms.centroidal import first_moment
 from kinetree.algorithms.passes import add
-from kinetree.evaluation.parameters import GivenParameters, Place, put_in
+from kinetree.evaluation.parameters import GRAVITY, GivenParameters, Place, put_in
 from kinetree.export.webassembly import NamedLaw, StepLaw, WebAssembly, of_laws
-from kinetree.model.joint_fields import LIMITS
-from kinetree.model.tree import Model
+from kinetree.model.actuators import Tendon
+from kinetree.model.joint_fields import FIELDS, LIMITS
+from kinetree.model.mass import MassProperties
+from kinetree.model.tree import Body, Joint, Loop, Model
 from kinetree.robot.robot import Robot
 from kinetree.simulation.elimination_order import LoopChoice
 from kinetree.simulation.equation import Equation
@@ -52,7 +55,7 @@ Scalars = Sequence[Scalar]
 
 INTEGRATOR = "rk4"
 
-GOOD = 30.0
+GOOD = 3.0
 """Quality of a choice of freedoms, as a multiple of what is just enough, with which it is used for another robot."""
 
 
@@ -209,18 +212,13 @@ class Kernels:
 
     @cached_property
     def structure(self) -> str:
-        """The robot without what its code does not depend on: numbers that are inputs, limits, names of frames."""
-        model = put_in(self.model, self.places, [0.5] * sum(place.size for place in self.places))
-        joints = tuple(replace(joint, **dict.fromkeys(LIMITS, ())) for joint in model.joints)
-        loops = tuple(replace(loop, **dict.fromkeys(LIMITS, ())) for loop in model.loops)
-        bare = replace(model, name="", joints=joints, loops=loops, frames=(), configurations=())
-        return repr((bare, self.places))
+        """What the code depends on."""
+        return without_numbers(self.model, self.places)
 
-    def is_good_at(self, robot: Robot, varied: GivenParameters, q: Array) -> bool:
-        """Return whether the choice of freedoms also serves another robot of this structure, at a configuration."""
-        if self.robot.loops is None:
+    def is_good_at(self, varied: GivenParameters, q: Array) -> bool:
+        """Return whether the choice of freedoms serves a robot with other numbers, too, at a configuration of it."""
+        if self.robot.loops is None or varied.numbers is None:
             return True
-        assert varied.numbers is not None
         own, system = self.equation.numbers, self.equation.system
         numbers = [*varied.numbers.tolist(), *[0.0] * (len(own) - len(varied.numbers))]
         still = [0.0] * self.model.nv
@@ -242,6 +240,48 @@ class Kernels:
             StepLaw("steps", *self.equation.steps.laws(INTEGRATOR, self.choice)),
         ]
         return of_laws(self.robot.name, laws)
+
+
+def without_numbers(model: Model, places: Sequence[Place]) -> str:
+    """Return a text that is the same for all models that differ in the numbers of some places alone.
+
+    Limits, names of frames and saved configurations are left out: laws do not depend on them.
+    """
+    blank: dict[tuple[str, str], set[str]] = {}
+    for place in places:
+        blank.setdefault((place.table, place.owner), set()).add(place.key)
+
+    def given(table: str, owner: str, **values: Any) -> dict[str, Any]:
+        inputs = blank.get((table, owner), ())
+        return {key: "input" if key in inputs else value for key, value in values.items()}
+
+    def body(own: Body) -> Any:
+        mass = own.mass_properties
+        numbers = (
+            {key: getattr(mass, key) for key in ("mass", "com", "inertia")} if type(mass) is MassProperties else {}
+        )
+        return own.name, own.added, given("bodies", own.name, **numbers) or mass
+
+    def joint(own: Joint) -> Any:
+        numbers = given("joints", own.name, **{key: getattr(own, key) for key in FIELDS if key not in LIMITS})
+        where = given("joints", own.name, position=own.placement.position)
+        return own.name, own.kind, own.parent, own.actuated, own.mimic, numbers, where, own.placement.nine
+
+    def loop(own: Loop) -> Any:
+        where = given("loops", own.name, position=own.placement.position, seat=own.seat.position)
+        turned = own.placement.nine, own.seat.nine
+        return own.name, own.kind, own.predecessor, own.successor, where, turned
+
+    def tendon(own: Tendon) -> Any:
+        numbers = given("tendons", own.name, stiffness=own.stiffness, rest=own.rest)
+        rest = own.rest_with("input") if numbers["rest"] == "input" else own.rest
+        return replace(own, stiffness=numbers["stiffness"], rest=rest)
+
+    return repr((
+        [body(x) for x in model.bodies], [joint(x) for x in model.joints], [loop(x) for x in model.loops],
+        [tendon(x) for x in model.tendons], model.couplings, model.loads, places,
+        None if (GRAVITY, "") in blank else model.gravity,
+    ))  # fmt: skip
 
 
 def _energies(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:

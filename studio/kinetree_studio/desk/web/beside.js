@@ -1,6 +1,11 @@
 // A second design beside the first: its ghost at the same pose, and its curves, dashed, with their peaks.
 
 class Beside {
+  static async of(name, show) {
+    const { code, functions } = LAWS.get(show.compute.laws);
+    return new Beside(name, show, await Engine.of(code, functions));
+  }
+
   constructor(name, show, engine) {
     Object.assign(this, { name, show });
     const { facts } = this, p = new Float64Array(facts.numbers.length + 4 * facts.drives.length);

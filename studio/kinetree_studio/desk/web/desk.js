@@ -150,6 +150,26 @@ class DeskPage extends LivePage {
 
   byName(q) { return Object.fromEntries(this.facts.joints.map((j) => [j.name, [q[j.q]]])); }
 
+  // Play the turn that a new mechanism begins with, now or when it is known.
+  playSoon() { if (this.mode === "turn") this.play(true); else this.plays = this.waits; }
+
+  engage(engine) {
+    super.engage(engine);
+    if (this.plays) this.playSoon();
+  }
+
+  // How the page before was seen, as far as that is known before anything is computed.
+  seeBefore(kept) {
+    this.q = Float64Array.from(this.facts.seen.q);
+    if (kept) {
+      Object.assign(this.orbit, kept.orbit);
+      this.units.chosen = this.units.select.value = kept.units;
+    }
+    for (const f of this.units.listeners) f();
+    this.seePose();
+    this.refresh();
+  }
+
   restore(kept) {
     const at = Float64Array.from(this.first), from = kept.mode === "turn" ? kept.start : kept.pose;
     for (const joint of this.facts.joints) if (joint.name in from) at[joint.q] = from[joint.name][0];
@@ -272,20 +292,43 @@ class Desk {
     else if (told.notes.length) this.say(told.notes.join("\n"));
   }
 
-  async showRobot({ robot }) {
-    const { app } = this, kept = app ? app.kept() : this.keptLast;
+  async showRobot({ robot, laws }) {
+    const { app } = this, kept = app && !app.waits ? app.kept() : this.keptLast;
     this.keptLast = kept;
+    const show = robot && await unpacked(robot), name = robot && show.compute.laws;
+    if (laws) await keepLaws(name, laws);
+    const engine = robot && await this.engine(show);
+    // from here on until the first picture nothing is waited for, so that the scene does not flicker
     if (app) { app.end(); kinetree.app = null; }
     const stage = document.getElementById("stage"), fresh = this.blank.cloneNode(true);
     stage.replaceWith(fresh);
     for (const id of ["design", "bar", "panel"]) document.getElementById(id).replaceChildren();
     if (!robot) return;
     this.packed = robot;
-    const show = await unpacked(robot), engine = await Engine.of(show.compute.code, show.compute.functions);
     kinetree.app = new DeskPage(show, engine, this);
-    if (kept) kinetree.app.restore(kept);
+    if (this.app.waits) {
+      this.app.seeBefore(kept);
+      this.waitForLaws(this.app, name, kept);
+    } else if (kept) this.app.restore(kept);
     this.tryRow();
-    kinetree.app.redraw();
+    if (!this.app.still) this.app.frame(performance.now());
+  }
+
+  async engine({ compute }) {
+    const { code, functions } = LAWS.get(compute.laws) || {};
+    return code ? Engine.of(code, functions) : new Still(compute, compute.seen);
+  }
+
+  // What is shown begins to move when its code has been made.
+  async waitForLaws(app, name, kept) {
+    try {
+      if (!LAWS.has(name)) await keepLaws(name, (await answered("laws", { name })).laws);
+      const engine = await this.engine(app.show);
+      if (this.app !== app) return;
+      app.engage(engine);
+      if (kept) app.restore(kept);
+      app.redraw();
+    } catch (problem) { if (this.app === app) this.say(problem.message); }
   }
 
   highlight(name) {
@@ -330,9 +373,9 @@ class Desk {
   async toStart() { const told = await ask("begin"); this.start.show(told); this.see("start"); }
 
   async keepBeside() {
-    if (!this.packed || !this.app) return;
+    if (!this.packed || !this.app || this.app.waits) return;
     const show = await unpacked(this.packed), about = this.told.undo || "as opened";
-    this.beside = new Beside(about, show, await Engine.of(show.compute.code, show.compute.functions));
+    this.beside = await Beside.of(about, show);
     await this.showRobot(this.told && { robot: this.packed });
     this.makeTop();
     this.makeViews();

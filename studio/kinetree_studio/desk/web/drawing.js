@@ -205,7 +205,7 @@ class Drawing {
       if (this.given) await this.desk.change({ do: "set", at: ["linkage"], to: linkage });
       else {
         await this.desk.open({ text: `kinetree: 1\nname: linkage\nlinkage:\n${inLines(linkage)}` });
-        if (this.desk.app && this.desk.app.mode === "turn") this.desk.app.play(true);
+        if (this.desk.app) this.desk.app.playSoon();
       }
     } catch (problem) { this.problem.textContent = problem.message.replace(/^[^\n:]*\.yaml(, line \d+)?: /, ""); }
   }

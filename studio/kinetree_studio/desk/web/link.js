@@ -3,6 +3,14 @@
 const BUSY_AFTER = 300;  // milliseconds after which the page says that it waits
 const TOKEN = new URLSearchParams(location.search).get("token") || "";
 
+// Code of laws that this page has, by the names that the server gave it.
+const LAWS = new Map();
+
+async function keepLaws(name, text) {
+  const { code, functions } = await unpacked(text);
+  LAWS.set(name, { code: await WebAssembly.compile(code), functions });
+}
+
 async function ask(what, more = {}) {
   const waits = setTimeout(() => document.body.classList.add("busy"), BUSY_AFTER);
   try { return await answered(what, more); } finally { clearTimeout(waits); document.body.classList.remove("busy"); }
@@ -11,7 +19,7 @@ async function ask(what, more = {}) {
 async function answered(what, more) {
   let told;
   try {
-    const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json", "X-Kinetree-Token": TOKEN }, body: JSON.stringify({ do: what, ...more }) });
+    const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json", "X-Kinetree-Token": TOKEN }, body: JSON.stringify({ do: what, laws: [...LAWS.keys()], ...more }) });
     told = await answer.json();
   } catch { throw new Error("The studio does not answer: is it still running in the terminal?"); }
   if (told.message) throw new Error(told.message);

@@ -150,8 +150,9 @@ class Now {
     const w = told.wrenches;
     facts.pins.forEach((name, k) => { if (facts.pinKinds[k]) this.pin(k, name, known && app.hasForces ? Math.hypot(w[6 * k], w[6 * k + 1], w[6 * k + 2]) : NaN, Math.hypot(w[6 * k + 3], w[6 * k + 4], w[6 * k + 5])); });
     const notes = [];
-    if (!facts.driven && app.mode !== "run") notes.push("It would not stay in this pose: not all of its freedoms have motors.");
-    if (!known) notes.push("Near a dead point there are no numbers: forces grow without bound there, or are not determined.");
+    if (app.waits) notes.push("Its laws of motion are being worked out …");
+    else if (!facts.driven && app.mode !== "run") notes.push("It would not stay in this pose: not all of its freedoms have motors.");
+    if (!known && !app.waits) notes.push("Near a dead point there are no numbers: forces grow without bound there, or are not determined.");
     if (app.mode === "run") notes.push(`Energy balance off by ${app.letGo.balance().toExponential(1)} J after ${short(app.time, 3)} s, steps of ${short(1e3 * app.letGo.step, 3)} ms.`);
     this.note.textContent = notes.join(" ");
   }

@@ -3,9 +3,10 @@
 const PAGE_OF_MEMORY = 65536;
 
 class Engine {
+  // From code, or from a module that was compiled before.
   static async of(code, functions) {
-    const { instance } = await WebAssembly.instantiate(code);
-    return new Engine(instance.exports, functions);
+    const made = await WebAssembly.instantiate(code);
+    return new Engine((made.instance || made).exports, functions);
   }
 
   constructor(exports, functions) {
@@ -54,4 +55,18 @@ class Engine {
     this.exports[`${name}_many`](count, slot.manyAt, slot.manyTo);
     return states.map((_, k) => this.numbers.slice(slot.manyTo / 8 + k * slot.outs, slot.manyTo / 8 + (k + 1) * slot.outs));
   }
+}
+
+// In place of an engine whose code is still being made: one pose, and nothing is known of motions.
+class Still {
+  constructor(facts, seen) { Object.assign(this, { facts, seen, still: true }); }
+  call(name, given) {
+    const { facts, seen } = this;
+    if (name === "kinematics") return seen.kinematics;
+    if (name === "move") return Float64Array.from(given.q);
+    const told = new Float64Array(3 * facts.nv + 3 + 6 * facts.pins.length).fill(NaN);
+    told[told.length - 1] = 0;
+    return told;
+  }
+  many(name, states) { return states.map((given) => this.call(name, given)); }
 }

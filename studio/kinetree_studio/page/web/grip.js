@@ -7,7 +7,7 @@ class Grip {
   constructor(stage, canvas, app) {
     Object.assign(this, { canvas, app, held: null });
     stage.addEventListener("pointerdown", (e) => {
-      if (e.button !== 0 || e.shiftKey || this.held || e.target !== canvas) return;
+      if (e.button !== 0 || e.shiftKey || this.held || app.waits || e.target !== canvas) return;
       const found = this.under(e);
       if (!found) return;
       e.stopPropagation();
@@ -22,7 +22,7 @@ class Grip {
         e.stopPropagation();
         this.held.target = this.target(e);
         app.pull(this.held);
-      } else if (!e.buttons && e.pointerType === "mouse" && e.target === canvas) stage.classList.toggle("over", Boolean(this.under(e)));
+      } else if (!e.buttons && e.pointerType === "mouse" && e.target === canvas && !app.waits) stage.classList.toggle("over", Boolean(this.under(e)));
     }, true);
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, (e) => {
       if (!this.held || e.pointerId !== this.held.pointer) return;

@@ -42,7 +42,22 @@ class LivePage {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(), { signal });
     addEventListener("keydown", (e) => this.key(e), { signal });
     this.units.listeners.push(() => this.refresh());
-    if (facts.turn) this.startTurn(facts.joints.find((j) => j.name === facts.turn), false);
+    if (facts.turn && !this.waits) this.startTurn(facts.joints.find((j) => j.name === facts.turn), false);
+    document.body.classList.toggle("waits", this.waits);
+    this.refresh();
+  }
+
+  // Whether the code is still being made: the robot is seen, but not moved.
+  get waits() { return Boolean(this.engine.still); }
+
+  // Begin to compute, with code that was made since.
+  engage(engine) {
+    this.engine = this.mechanism.engine = engine;
+    document.body.classList.remove("waits");
+    this.seePose();
+    this.usualForce = this.typicalForce();
+    const { turn } = this.facts;
+    if (turn) this.startTurn(this.facts.joints.find((j) => j.name === turn), false);
     this.refresh();
   }
 
