@@ -377,3 +377,18 @@ def test_a_second_interrupt_while_the_record_is_made_keeps_the_motion():
     assert record.status == "interrupted"
     assert np.allclose(record.q[:, 0], 1.0 - 0.5 * 9.81 * record.time**2)
     assert np.isnan(record.tau).all()
+
+
+def test_a_function_gets_the_simulated_time_and_can_end_the_run():
+    robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    told = []
+
+    def tell(t):
+        told.append(t)
+        raise KeyboardInterrupt
+
+    with pytest.warns(kt.KinetreeWarning, match="interrupted"):
+        record = kt.simulate(robot, [0.5], time=1000.0, integrator="rk4", step=1e-3, samples=100_001, progress=tell)
+    assert record.status == "interrupted"
+    assert len(told) == 1
+    assert 0.0 < told[0] <= record.time[-1] + 0.01 < 1000.0

@@ -71,12 +71,13 @@ class TimeBar(Bar):
     """A bar for simulated time, shown once a run has taken a second.
 
     begin, end: Start and end of the simulation, in seconds.
-    wanted: Whether to show anything at all.
+    wanted: Whether to show anything at all; or a function that gets the simulated time instead.
     """
 
-    def __init__(self, begin: float, end: float, wanted: bool) -> None:
-        super().__init__(end - begin, "simulating", wanted=wanted)
-        self._begin, self._next = begin, clock.monotonic() + BEFORE_BAR
+    def __init__(self, begin: float, end: float, wanted: bool | Callable[[float], Any]) -> None:
+        super().__init__(end - begin, "simulating", wanted=bool(wanted))
+        self._tell = wanted if callable(wanted) else None
+        self._begin, self._next = begin, clock.monotonic() + (PAUSE if callable(wanted) else BEFORE_BAR)
 
     def __enter__(self) -> Self:
         return self
@@ -86,6 +87,9 @@ class TimeBar(Bar):
         if not self.wanted or (now := clock.monotonic()) < self._next:
             return
         self._next = now + PAUSE
+        if self._tell is not None:
+            self._tell(t)
+            return
         if self._bar is None:
             self.open()
         self.show(t - self._begin, f"simulating, t = {t:.4g} s")

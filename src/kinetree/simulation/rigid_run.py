@@ -10,7 +10,7 @@ comes to rest.  At each of them the complementarity problem decides the next mod
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -166,7 +166,7 @@ class RigidRun(Run):
 
     # ------------------------------------------------------------------ running
 
-    def _go(self, state: State, progress: bool) -> None:
+    def _go(self, state: State, progress: bool | Callable[[float], Any]) -> None:
         self._check_start(state)
         y = self._decide(self.begin, self._stopped(self.begin, np.concatenate(state)))
         self._sample(self.begin, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -146,11 +146,11 @@ class Run:
         self._next = 0
         """Index of the next sample to be kept."""
 
-    def _go(self, state: State, progress: bool) -> str | None:
+    def _go(self, state: State, progress: bool | Callable[[float], Any]) -> str | None:
         """Step until the end; return the name of the event that stopped it, if one did."""
         raise NotImplementedError
 
-    def __call__(self, state: State, progress: bool) -> Record:
+    def __call__(self, state: State, progress: bool | Callable[[float], Any]) -> Record:
         """Run to the end, or as far as possible, and return the record."""
         try:
             status = self._through(state, progress)
@@ -167,7 +167,7 @@ class Run:
             raise
         return self._record(status)
 
-    def _through(self, state: State, progress: bool) -> str:
+    def _through(self, state: State, progress: bool | Callable[[float], Any]) -> str:
         """Run, and return how it ended."""
         try:
             with warning_once():
@@ -249,7 +249,7 @@ class SmoothRun(Run):
         acts = not self.batch or self.sampling is not None
         return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps, acts)
 
-    def _go(self, state: State, progress: bool) -> str | None:
+    def _go(self, state: State, progress: bool | Callable[[float], Any]) -> str | None:
         reach = self.reach
         if self.sampling is not None:
             state = self.sampling.act(self.begin, state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ def simulate(
     parameters: Mapping[str, Any] | None = None,
     prescribed: Any = None,
     method: str = "articulated_body",
-    progress: bool = True,
+    progress: bool | Callable[[float], Any] = True,
     threads: int = 1,
     tolerance: float | None = None,
     steps_at_most: int = STEPS_AT_MOST,
@@ -145,8 +145,9 @@ def simulate(
     method : str
         How accelerations of trees are computed, as in :meth:`kinetree.Robot.forward_dynamics`: ``"articulated_body"``,
         ``"composite_body"``, ``"udu"``, ``"modules"``, ...  All give the same motion except for rounding.
-    progress : bool
-        Whether to show a bar on the terminal once the run has taken longer than a second.
+    progress : bool or callable
+        Whether to show a bar on the terminal once the run has taken longer than a second; or a function that gets the
+        simulated time, ten times a second.  A KeyboardInterrupt that it raises ends the run, as Ctrl-C does.
     threads : int
         Number of threads that share a batch.
     tolerance : float, optional
@@ -329,7 +330,7 @@ class Simulator(SimulationOptions):
         time: float | tuple[float, float],
         samples: int | ArrayLike | None = None,
         events: Any = (),
-        progress: bool = True,
+        progress: bool | Callable[[float], Any] = True,
     ) -> Record:
         """Simulate the robot's motion; see :func:`simulate`."""
         begin, end = time_span(time)
