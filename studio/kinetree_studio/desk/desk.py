@@ -29,8 +29,10 @@ from ..view.page import packed
 from ..view.server import News, PageServer
 from ..view.show import has_screen
 from . import opening
+from .computing import RunDesk
 from .fields import fields
 from .lessons import lesson, listed
+from .offers import offers
 
 STUDIO_PORT = 8090
 
@@ -83,6 +85,7 @@ class Studio:
         self.document, self.folder = document, folder
         self._lock = threading.Lock()
         self._laws = KeptKernels()
+        self._computing = RunDesk(self._snapshot, self._remember)
         self.server = PageServer(
             "127.0.0.1", port, self._page, dict, self.heard, token=secrets.token_urlsafe(24), largest=LARGEST_UPLOAD
         )
@@ -130,7 +133,12 @@ class Studio:
             made = self._laws.code(str(news["name"]))
             assert made is not None
             return {"laws": packed(code_data(made))}
-        does = self._answers().get(str(news.get("do")))
+        what = str(news.get("do"))
+        slow = {"compute": self._computing.compute, "progress": self._computing.progress,
+                "cancel": self._computing.cancel}.get(what)  # fmt: skip
+        if slow is not None:
+            return slow(news)
+        does = self._answers().get(what)
         if does is None:
             raise OptionError(f"the studio does not know {news.get('do')!r}")
         with self._lock:
@@ -141,7 +149,7 @@ class Studio:
             "begin": self._begin, "picture": lambda news: opening.picture(str(news["name"])), "open": self._open,
             "edit": self._edit, "undo": lambda news: self._step(news, -1), "redo": lambda news: self._step(news, 1),
             "numbers": self._numbers, "run": self._run, "save": self._save, "take": self._take,
-            "equations": self._equations, "lesson": self._lesson,
+            "equations": self._equations, "lesson": self._lesson, "offers": self._offers,
         }  # fmt: skip
 
     @property
@@ -202,6 +210,20 @@ class Studio:
         if lost:
             told["notes"].append(f"The file is written anew, without {' and '.join(lost)}; undo brings that back.")
         return told
+
+    def _snapshot(self) -> tuple[str, Robot]:
+        with self._lock:
+            document = self._open_document
+            return document.text, document.robot
+
+    def _remember(self, run: Mapping[str, Any], text: str) -> None:
+        with self._lock:
+            if self.document is not None and self.document.text == text:
+                self.document.add_run(run)
+
+    def _offers(self, news: News) -> News:
+        """Say what can be computed with the robot, and what was computed last."""
+        return offers(self._open_document, news.get("pose"))
 
     def _run(self, news: News) -> News:
         self._open_document.add_run(news["run"])

@@ -21,7 +21,8 @@ from kinetree.robot.robot import Robot
 from kinetree.studies import named_systems
 
 from .renaming import ENDS, renamed
-from .runs import StudioRun, run_of
+from .run_kinds import run_of
+from .runs import StudioRun
 from .script import script
 from .yaml_edits import composed, drop, has_aliases, insert, node_at, plain, put
 
@@ -259,9 +260,15 @@ class Document:
     # ------------------------------------------------------------------ runs
 
     def add_run(self, content: Mapping[str, Any]) -> StudioRun:
-        """Remember a run that was made with the robot as it is now."""
+        """Remember a run that was made with the robot as it is now.
+
+        One that only changes the numbers of the last one takes its place, if its kind is one that is tuned.
+        """
         made = run_of({**content, "text": self.text}, self.robot)
-        if not self.runs or self.runs[-1] != made:
+        last = self.runs[-1] if self.runs else None
+        if last is not None and made.IS_TUNED and last.KIND == made.KIND and last.text == made.text:
+            self.runs[-1] = made
+        elif last != made:
             self.runs.append(made)
         return made
 

@@ -1,12 +1,10 @@
-"""Runs made in the studio: one turn of a motor, a simulation from a pose; each as lines of Python that repeat it."""
+"""Runs made in the page of the studio: one turn of a motor, a simulation from a pose; as Python that repeats them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from kinetree.errors import OptionError
 from kinetree.robot.robot import Robot
 
 Numbers = tuple[float, ...]
@@ -25,6 +23,8 @@ class StudioRun:
     """
 
     KIND: ClassVar[str] = ""
+    IS_TUNED: ClassVar[bool] = False
+    """Whether runs with other numbers, one after the other, are one run that is being tuned."""
 
     text: str
     q: Numbers
@@ -156,26 +156,6 @@ class LetGo(StudioRun):
             f"record = kt.simulate({name}, {list(self.q)}, {list(self.v)}, time={self.whole_steps!r},",
             f'                     integrator="rk4", step={self.step!r}, {more}progress=False)',
         ]
-
-
-KINDS: dict[str, type[MotorTurn] | type[LetGo]] = {kind.KIND: kind for kind in (MotorTurn, LetGo)}
-
-
-def run_of(content: Mapping[str, Any], robot: Robot) -> StudioRun:
-    """Return a run from plain values, checked: it may come from a file or from a browser."""
-    kind = KINDS.get(str(content.get("kind")))
-    if kind is None:
-        raise OptionError(f"a run is one of {', '.join(KINDS)}, not {content.get('kind')!r}")
-    known = {key: content[key] for key in kind.__dataclass_fields__ if key in content}
-    for key, value in known.items():
-        wanted = kind.__dataclass_fields__[key].type
-        known[key] = (
-            tuple(float(x) for x in value) if wanted == "Numbers"
-            else {"str": str, "float": float, "bool": bool, "int": int}[str(wanted)](value)
-        )  # fmt: skip
-    if isinstance(content.get("joint"), str):
-        robot.joint(content["joint"])
-    return kind(**known)
 
 
 def _others(robot: Robot, freedom: str) -> list[str]:
