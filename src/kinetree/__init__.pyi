@@ -84,6 +84,8 @@ from .model.joints import Translation as Translation
 from .model.joints import Universal as Universal
 from .model.mass import MassProperties as MassProperties
 from .model.pose import Pose as Pose
+from .model.shapes import terrain as terrain
+from .model.shapes.thing import Thing as Thing
 from .motion import trajectories as trajectories
 from .motion import walking as walking
 from .motion.all_inverse_kinematics import all_inverse_kinematics as all_inverse_kinematics
@@ -102,6 +104,8 @@ from .robot.linkage import linkage as linkage
 from .robot.load import load as load
 from .robot.mechanism import Mechanism as Mechanism
 from .robot.robot import Robot as Robot
+from .robot.scene import Placed as Placed
+from .robot.scene import scene as scene
 from .simulation.constrained.drift_correction import Baumgarte as Baumgarte
 from .simulation.constrained.driven_robot import DrivenRobot as DrivenRobot
 from .simulation.events import Event as Event

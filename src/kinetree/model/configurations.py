@@ -12,6 +12,15 @@ from ..io.units import in_si
 from ..spatial.arrays import as_array, batch_shape
 from .tree import Model
 
+START = "start"
+"""The name of the configuration with which motions begin unless they say otherwise."""
+
+
+def start(model: Model) -> np.ndarray:
+    """Return the configuration named ``start``, or the neutral one, (nq,)."""
+    known = any(c.name == START for c in model.configurations)
+    return named(model, START) if known else neutral(model)
+
 
 def neutral(model: Model) -> np.ndarray:
     """Return the configuration (nq,) in which every joint is at its zero."""

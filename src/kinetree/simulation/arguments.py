@@ -27,6 +27,7 @@ from ..errors import (
 from ..evaluation.law_kernels import can_compile, count_operations, unrolls
 from ..evaluation.parameters import GivenParameters
 from ..loops.tolerances import ACCEPTED
+from ..model.configurations import start
 from ..model.tree import Model
 from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot
@@ -235,7 +236,7 @@ def initial_state(
     if tolerance is not None and not tolerance > 0.0:
         raise OptionError(f"tolerance must be positive, not {tolerance!r}")
     first, second = called
-    q = robot.neutral() if q0 is None else robot.evaluator.states.configuration(q0, first)
+    q = start(robot.model) if q0 is None else robot.evaluator.states.configuration(q0, first)
     v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), second, f"{robot.nv} = nv")
     batch_shape(**{first: (q, 1), second: (v, 1)})
     for array, what, names in ((q, first, robot.q_names), (v, second, robot.v_names)):
@@ -254,7 +255,7 @@ def initial_state(
 
 
 def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
-    """Raise an error that asks for a start if loops are open in the neutral configuration."""
+    """Raise an error that asks for a start if loops are open in the configuration that simulations begin with."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
     if gap > ACCEPTED:
         given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"

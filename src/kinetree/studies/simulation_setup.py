@@ -30,6 +30,7 @@ from ..errors import (
 )
 from ..io.tables.reading import open_table
 from ..io.units import Quantity
+from ..model import configurations
 from ..model.joint_fields import like_degrees
 from ..model.joints import Continuous
 from ..motion import trajectories
@@ -99,7 +100,9 @@ def _drawn(robot: Robot, system: str | None) -> Array:
         q = start(system)
         if len(q) == robot.nq:  # not for a floating base that was added on request
             return q
-    return robot.neutral() if robot.loops is None else robot.assembled()
+    if configurations.START in robot.configuration_names or robot.loops is None:
+        return configurations.start(robot.model)
+    return robot.assembled()
 
 
 def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.errors import ModelWarning, OptionError, callers_level
+from kinetree.model.configurations import START
 from kinetree.model.tree import BASE
 from kinetree.robot.robot import Robot
 from kinetree.spatial.arrays import Array, as_array
@@ -70,14 +71,17 @@ def make_figure(
     scene = Scene(robot.model, looks, size)
     _warn(problems + scene.problems, file)
     if track is None:
-        if q is None and robot.model.has_quaternion_base and any(robot.model.gravity):
+        begins = START in robot.configuration_names
+        if q is None and not begins and robot.model.has_quaternion_base and any(robot.model.gravity):
             start = _standing(robot, scene, start)
         track = Track(np.zeros(1), start[None], Poses.of(robot.model, start[None]))
     return Figure(robot, scene, track, any(look.line is not None for look in looks), ghost)
 
 
 def starting_configuration(robot: Robot) -> Array:
-    """Return an initial configuration: closed, and within limits."""
+    """Return an initial configuration: the one named ``start``, or one that is closed and within limits."""
+    if START in robot.configuration_names:
+        return robot.configuration(START)
     if robot.loops is not None:
         return robot.assembled()
     q = robot.neutral()

@@ -55,6 +55,8 @@ class ContactShape:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not isinstance(self.frame, str):
+            raise ModelError(f"name and frame of a shape must be text, not {shown(self.name)} and {shown(self.frame)}")
         where = f"the shape {self.name or f'on {self.frame!r}'}: "
         if not isinstance(self.shape, Solid):
             raise ModelError(f"{where}it must be one of kinetree.shapes, such as Box, not {shown(self.shape)}")

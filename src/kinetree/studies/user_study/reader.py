@@ -38,13 +38,14 @@ from .design_section import DesignTask, read_design
 from .forces_and_paths import MoreOutputs
 from .motion import MotionReader
 from .plan import StudyPlan
+from .scene_section import read_scene
 
 VERSION = 1
 
 MARK = "kinetree-study"
 
 TOP_KEYS = (
-    MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
+    MARK, "name", "title", "robot", "scene", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
     "outputs", "expect", "facts", "sweep", "design", "redysim",
 )  # fmt: skip
 
@@ -106,7 +107,7 @@ def read_design_file(path: str | os.PathLike[str]) -> DesignTask:
     reader = StudyReader(Source(place, whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")))
     if "design" not in reader.top:
         raise reader.error("there is no section 'design' in this study, which says what may change", reader.root)
-    return read_design(reader, reader.top["design"], reader.read_robot(reader.top["robot"])[0])
+    return read_design(reader, reader.top["design"], reader.read_machine()[0])
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,11 @@ class StudyReader(MotionReader):
             raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
         self.root = root
         is_folder = "redysim" in root.entries  # the folder has its own robot
-        self.top = self.fields(root, "the study", TOP_KEYS, required=() if is_folder else ("robot",))
+        self.top = self.fields(root, "the study", TOP_KEYS)
+        if "robot" in self.top and "scene" in self.top:
+            raise self.error("the study has both a robot and a scene: put the robot into the scene", root)
+        if not is_folder and not ("robot" in self.top or "scene" in self.top):
+            raise self.error("the study needs the key 'robot' (or 'scene')", root)
 
     def study(self) -> UserStudy:
         """Read the whole study."""
@@ -195,7 +200,7 @@ class StudyReader(MotionReader):
         """Read everything that the analyses need."""
         if "redysim" in self.top:
             raise self.error("a folder of ReDySim runs as it is: nothing in it can vary", self.top["redysim"])
-        self.robot, self.system = self.read_robot(self.top["robot"])
+        self.robot, self.system = self.read_machine()
         self.q, self.v = self.read_start()
         desired, states, span = self.read_motion(self.top.get("motion"))
         elements = self.read_elements()
@@ -209,6 +214,12 @@ class StudyReader(MotionReader):
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
             expected, self.free_base, forces, self.words_on_start(), self.read_facts(), more,
         )  # fmt: skip
+
+    def read_machine(self) -> tuple[Robot, str | None]:
+        """Load the robot, or make that of the scene."""
+        if "scene" in self.top:
+            return read_scene(self, self.top["scene"]), None
+        return self.read_robot(self.top["robot"])
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
         """Load the robot: a name of the gallery, a file, or either with options."""
@@ -278,7 +289,7 @@ class StudyReader(MotionReader):
         if "start" in self.top:
             given = self.top["start"]
             fields = {"q": given} if isinstance(given, Scalar) else self.fields(given, "start", ("q", "v"))
-        where = self.top.get("start", self.top["robot"])
+        where = self.top.get("start", self.top.get("robot", self.root))
         self.start_given = self.given(fields.get("q")), self.given(fields.get("v"))
         with self.at(fields.get("q", where)):
             q = simulation_setup.configuration(self.robot, self.start_given[0], self.system, "start.q")
