@@ -262,9 +262,61 @@ def test_answers_of_a_lesson_are_checked(opened):
     desk.click("Next")
     desk.click("Next")
     desk.click("Check")
-    assert desk("document.querySelector('#lesson .told').textContent") == "It is 3.08."
+    assert desk("document.querySelector('#lesson .told').textContent") == "It is 3.08 N m."
     desk("kinetree.desk.change({do: 'set', at: ['bodies', 'coupler', 'mass'], to: 2}).then(() => 0)")
     desk.settled()
     desk.click("Check")
     assert desk("document.querySelector('#lesson .told').textContent") == "Done"
+    desk.clean()
+
+
+FALL = """# Fall
+system: two-link
+
+## Go
+? Speed [rpm] = peak velocity of joint_2 ± 5 %
+? Weight [g] = mass of link_2 ± 1 %
+! Slow: peak velocity of joint_2 < 0.001
+! Fast: peak force of joint_2 > 1000 kN
+"""
+
+
+def test_what_a_lesson_asks_is_measured_whatever_curve_is_seen(opened, tmp_path):
+    (tmp_path / "fall.lesson.md").write_text(FALL, encoding="utf-8")
+    (tmp_path / "wrong.lesson.md").write_text(FALL + "? No\n", encoding="utf-8")
+    _, desk = opened()
+    assert desk(f"{FIND}('Fall') !== null && {FIND}('⚠ Fall') !== null")
+    desk.click("Fall")
+    desk.settled()
+    desk.wait("document.querySelector('#lesson input') !== null")
+    told = "[...document.querySelectorAll('#lesson .told')].map((x) => x.textContent)"
+    check_all = (
+        "document.querySelectorAll('#lesson button').forEach((x) => { if (x.textContent === 'Check') x.click(); })"
+    )
+    desk(check_all)
+    desk.type("Speed", "9999")
+    none = "Not measured yet: turn the motor, or let it go."
+    assert desk(told) == [none, "Type a number.", none, none]
+    desk.click("Let go")
+    desk.wait("kinetree.app.letGo.samples.length > 40")
+    desk("kinetree.app.play(false)")
+    assert desk("kinetree.app.plot.group.title") == "Position"
+    fastest = desk("Math.max(...kinetree.app.letGo.samples.map((s) => Math.abs(s.told.v[1])))") * 30 / np.pi
+    for typed, said in (("9999", "Not yet"), ("0", "Not yet"), ("-3", "Not yet"), (f"{fastest:.6f}", "Right"),
+                        (f"{6 * fastest:.6f} deg/s", "Right"), ("3 kg", "Type a number in rpm.")):  # fmt: skip
+        desk.type("Speed", typed)
+        assert desk(told)[0] == said, typed
+    desk(check_all)
+    slow, fast = desk(told)[2:]
+    assert slow.startswith("It is ")
+    assert slow.endswith(" rad/s.")
+    assert fast.startswith("It is ")
+    assert fast.endswith(" kN.")
+    mass = kt.gallery.load("two-link").body("link_2").mass
+    for typed in (f"{1000 * mass}", f"{mass} kg"):
+        desk.type("Weight", typed)
+        assert desk(told)[1] == "Right"
+    desk("kinetree.app.letGo.samples.forEach((s) => { s.told.v.fill(NaN); })")  # nothing of it is known
+    desk.type("Speed", "1")
+    assert desk(told)[0] == "Not measured yet: let it go on."
     desk.clean()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from ..io.packages_above import module_above
 from .completion import complete_robot
 from .shared import FloatingBase, Loops, MissingMeshes, Values, loading_options, make_console
 
@@ -29,6 +30,10 @@ def studio(
         int | None, typer.Option(help="Port of the page, or the next free one.", show_default="8090")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Only check a lesson (*.lesson.md): say what is wrong with it.", show_default=False),
+    ] = None,
     floating_base: FloatingBase = False,
     missing_meshes: MissingMeshes = "refuse",
     values: Values = None,
@@ -45,7 +50,11 @@ def studio(
         kinetree studio
         kinetree studio four-bar
         kinetree studio arm.urdf --folder robots
+        kinetree studio --check pendulum.lesson.md
     """
+    if check is not None:
+        _check(check)
+        return
     from .. import load
     from .. import studio as start
 
@@ -55,3 +64,15 @@ def studio(
     with start(robot, folder=folder, open_browser=browser, **more) as made:
         console.print(f"The studio is at {escape(made.url)} until you press Ctrl-C", soft_wrap=True)
         made.wait()
+
+
+def _check(path: Path) -> None:
+    """Say what a lesson has, if nothing is wrong with it."""
+    found = module_above("kinetree_studio.desk.lessons").checked(path)
+    console = make_console()
+    console.print(f"{escape(found['title'])}: {escape(found['system'])}", soft_wrap=True)
+    for step in found["steps"]:
+        asked = [part["kind"] for part in step["parts"]]
+        counts = {kind: asked.count(kind) for kind in ("question", "task") if kind in asked}
+        told = ", ".join(f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items())
+        console.print(f"  {escape(step['title'])}" + (f": {told}" if told else ""), soft_wrap=True)

@@ -31,7 +31,7 @@ from ..view.show import has_screen
 from . import opening
 from .computing import RunDesk
 from .fields import fields
-from .lessons import lesson, listed
+from .lessons import fitted, lesson, listed, opened
 from .offers import offers
 
 STUDIO_PORT = 8090
@@ -184,8 +184,12 @@ class Studio:
         return self._desk(news)
 
     def _lesson(self, news: News) -> News:
-        found = lesson(self.folder, str(news["name"]))
-        return self._open({"system": found["system"]}) | {"lesson": found}
+        name = str(news["name"])
+        found = lesson(self.folder, name)
+        document = opened(self.folder, found["system"])
+        fitted(found, document.robot, name)
+        self.document = document
+        return self._desk(news) | {"lesson": found}
 
     def _edit(self, news: News) -> News:
         document = self._open_document

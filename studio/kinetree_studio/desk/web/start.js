@@ -44,7 +44,7 @@ class StartPage {
   }
 
   show({ cards, files, folder, lessons }) {
-    this.lessons.replaceChildren(...lessons.map(({ name, title }) => button(title, () => this.desk.open({ name }, "lesson"), { className: "file" })));
+    this.lessons.replaceChildren(...lessons.map(({ name, title, problem }) => button(problem ? `⚠ ${title}` : title, () => this.desk.open({ name }, "lesson"), { className: "file", title: problem })));
     this.cards = cards.map((card) => {
       const made = button("", () => this.desk.open({ system: card.name }), { className: "card" });
       made.dataset.name = card.name;

@@ -1,5 +1,16 @@
 // Curves of a turn or of a simulation: what can be plotted, the table of it, and the plot.
 
+// The largest value, with its sign, and the root mean square over time; NaN if no value is known.
+function peakAndRms(times, values) {
+  let [peak, squares, time] = [NaN, 0, 0];
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    if (!(Math.abs(values[i]) <= Math.abs(peak))) peak = values[i];
+    if (i && Number.isFinite(values[i - 1])) { const h = times[i] - times[i - 1]; squares += (0.5 * h) * (values[i] ** 2 + values[i - 1] ** 2); time += h; }
+  }
+  return [peak, time > 0 ? Math.sqrt(squares / time) : Math.abs(peak)];
+}
+
 class LivePlot extends Plot {
   constructor(...given) {
     super(...given);
@@ -12,21 +23,9 @@ class LivePlot extends Plot {
     this.tell();
   }
 
-  // The largest value of each curve that is seen, with its sign, and its root mean square over the time shown.
-  measures(k) {
-    const values = this.curve(k), { times } = this;
-    let [peak, squares, time] = [NaN, 0, 0];
-    for (let i = 0; i < values.length; i++) {
-      if (!Number.isFinite(values[i])) continue;
-      if (!(Math.abs(values[i]) <= Math.abs(peak))) peak = values[i];
-      if (i && Number.isFinite(values[i - 1])) { const h = times[i] - times[i - 1]; squares += (0.5 * h) * (values[i] ** 2 + values[i - 1] ** 2); time += h; }
-    }
-    return [peak, time > 0 ? Math.sqrt(squares / time) : Math.abs(peak)];
-  }
-
   tell() {
     const { group, units } = this, unit = units.label(group.unit), seen = [...this.chosen.get(group)].sort((a, b) => a - b);
-    const rows = [["", `peak [${unit}]`, `rms [${unit}]`], ...seen.map((k) => [group.names[k], ...this.measures(k).map((x) => short(x))])];
+    const rows = [["", `peak [${unit}]`, `rms [${unit}]`], ...seen.map((k) => [group.names[k], ...peakAndRms(this.times, this.curve(k)).map((x) => short(x))])];
     const key = JSON.stringify(rows);
     if (key === this.told) return;
     this.told = key;
