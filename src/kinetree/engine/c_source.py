@@ -18,7 +18,7 @@ from string import Template
 
 import numpy as np
 
-from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .llvm.trigonometry import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
 
 LONGEST_EXPRESSION = 8
@@ -149,6 +149,7 @@ class _BodyWriter:
         self.lines: list[str] = []
         self.used_inputs: set[int] = set()
         self.needs: set[str] = set()
+        self.tables: set[int] = set()
 
     def _choose_temporaries(self) -> None:
         """Decide which nodes become separate statements."""
@@ -159,6 +160,7 @@ class _BodyWriter:
                 uses[a] += 1
         for o, places in self.wanted.items():
             uses[o] += len(places)
+        rows = {self.graph.args[i][0] for i in self.order if g.kinds[i] == GATHER}  # written several times
         size: dict[int, int] = {}
         self.kept: set[int] = set()
         for i in self.order:
@@ -170,7 +172,7 @@ class _BodyWriter:
             together = self.dialect.own_math and kind in (SIN, COS)
             if kind == LESS and i not in self.wanted:
                 continue  # a condition is written where it is used
-            if uses[i] > 1 or together or size[i] >= LONGEST_EXPRESSION:
+            if uses[i] > 1 or together or i in rows or size[i] >= LONGEST_EXPRESSION:
                 self.kept.add(i)
                 size[i] = 0
 
@@ -265,6 +267,8 @@ class _BodyWriter:
         g, kind = self.graph, self.graph.kinds[i]
         if kind in (CONST, INPUT):
             return self._name(i)
+        if kind == GATHER:
+            return self._looked_up(i)
         if kind == SELECT:
             condition, yes, no = g.args[i]
             return f"{self._condition(condition)} ? {self._name(yes)} : {self._name(no)}"
@@ -276,6 +280,15 @@ class _BodyWriter:
         if kind == NEG:
             return f"-{a[0]}"
         return self._call(kind, a)
+
+    def _looked_up(self, i: int) -> str:
+        """Return a number of a table; rows outside of it are its first or last one, as in :meth:`Graph.gather`."""
+        which, columns, column = self.graph.gathered_from(i)
+        self.tables.add(which)
+        row, last = self._name(self.graph.args[i][0]), self.dialect.number(float(len(self.graph.tables[which]) - 1))
+        zero, table = self.dialect.number(0.0), f"table{which}"
+        inside = f"{table}[(long)({row} < {zero} ? {zero} : {row} > {last} ? {last} : {row}) * {columns} + {column}]"
+        return f"{row} != {row} ? {row} : {inside}"
 
     def _condition(self, i: int) -> str:
         if self.graph.kinds[i] == LESS and i not in self.slots:
@@ -303,6 +316,9 @@ def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]
     w = _BodyWriter(dialect, function)
     w.write()
     body = []
+    for which in sorted(w.tables):
+        numbers = ", ".join(dialect.number(float(x)) for x in function.graph.tables[which].ravel())
+        body.append(f"static const {dialect.real} table{which}[] = {{{numbers}}};")
     if w.count:
         for first in range(0, w.count, 12):
             names = ", ".join(f"t{k}" for k in range(first, min(first + 12, w.count)))

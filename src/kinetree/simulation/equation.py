@@ -221,14 +221,41 @@ class Equation:
         """The map from q, v, z to their rates; rates of quaternions are proportional to their length."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
-            system = self.with_numbers(p)
-            unit, length = unit_quaternions(self.tree, q)
-            placed, v = system.placed(t[0], unit, v)
-            a, z_rate = system.rate(t[0], placed, v, z, tau or None)
-            moving = kinematics.configuration_rate(self.tree, placed, v)
-            return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
+            return self.rates_of_scalars(t[0], q, v, z, p, tau)
 
         return self.kept_program("rates", law)
+
+    def rates_of_scalars(
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, p: Scalars, tau: Scalars = (),
+        choice: LoopChoice | None = None, ahead: Scalar | None = None,
+    ) -> list[Scalar]:  # fmt: skip
+        """Return the rates of q, v and z, of any scalar; for a mechanism also the quality of a choice of constraints.
+
+        Parameters
+        ----------
+        t, q, v, z
+            The state; rates of quaternions are proportional to their length.
+        p : sequence of scalars
+            All parameters.
+        tau : sequence of scalars, optional
+            Joint forces that replace those of the controller.
+        choice : LoopChoice, optional
+            The constraints that count, for a mechanism.
+        ahead : scalar, optional
+            Length of a step that is implicit in springs and dampers.
+        """
+        system = self.with_numbers(p)
+        unit, length = unit_quaternions(self.tree, q)
+        if choice is None:
+            unit, v = system.placed(t, unit, v)
+            a, z_rate = system.rate(t, unit, v, z, tau or None)
+            served: list[Scalar] = []
+        else:
+            a, z_rate, quality = system.closed_rate(t, unit, v, z, choice, tau or None, ahead)
+            served = [quality]
+        moving = kinematics.configuration_rate(self.tree, unit, v)
+        q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
+        return [*q_rate, *a, *z_rate, *served]
 
     @cached_property
     def _forces(self) -> LawProgram:
@@ -299,18 +326,11 @@ class Equation:
 
     def _rates_with(self, choice: LoopChoice, implicit: bool) -> LawProgram:
         """Return the law of rates with some constraints, and the quality of that choice."""
-        tree = self.tree
 
         def law(
             t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, h: Scalars = ()
         ) -> list[Scalar]:
-            unit, length = unit_quaternions(tree, q)
-            a, z_rate, quality = self.with_numbers(p).closed_rate(
-                t[0], unit, v, z, choice, tau or None, h[0] if h else None
-            )
-            moving = kinematics.configuration_rate(tree, unit, v)
-            q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
-            return [*q_rate, *a, *z_rate, quality]
+            return self.rates_of_scalars(t[0], q, v, z, p, tau, choice, h[0] if h else None)
 
         if implicit:
             return self.kept_program("constrained rates ahead", law, choice, h=1)
