@@ -109,6 +109,7 @@ from .robot.scene import scene as scene
 from .simulation.constrained.drift_correction import Baumgarte as Baumgarte
 from .simulation.constrained.driven_robot import DrivenRobot as DrivenRobot
 from .simulation.events import Event as Event
+from .simulation.fmu.writing import fmu as fmu
 from .simulation.prescribed import Prescribed as Prescribed
 from .simulation.records.record import Record as Record
 from .simulation.rigid_run import simulate_rigid as simulate_rigid

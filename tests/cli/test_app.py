@@ -162,6 +162,22 @@ def test_codegen_writes_webassembly(urdf, tmp_path):
     assert "for C" in error_line(invoke("codegen", urdf, "-o", out, "--webassembly", "--float", code=1))
 
 
+@pytest.mark.slow
+def test_fmu_with_controller_and_inputs(urdf, tmp_path):
+    out = tmp_path / "arm.fmu"
+    told = invoke("fmu", urdf, "-o", out, "--controller", "pd+gravity", "--fmi", "3.0").stdout
+    assert out.is_file()
+    assert "0 inputs: none" in told
+    made = json.loads(invoke("fmu", urdf, "-o", out, "--action", "position", "--servo-kp", "50", "--json").stdout)
+    assert made["inputs"]
+    assert all(name.endswith(".target") for name in made["inputs"])
+    assert "kp[0]" in made["parameters"] or "kp" in made["parameters"]
+    assert "belong to --action" in error_line(
+        invoke("fmu", urdf, "-o", out, "--servo-kp", "5", "--action", "torque", code=1)
+    )
+    assert "platform" in error_line(invoke("fmu", urdf, "-o", out, "--platform", "amiga", code=1))
+
+
 def test_codegen_as_json(urdf, tmp_path):
     data = json.loads(invoke("codegen", urdf, "-o", tmp_path, "--json", "--method", "composite_body").stdout)
     assert [Path(f).name for f in data["files"]] == ["two_link.c", "two_link.h", "two_link_test.c"]

@@ -250,6 +250,7 @@ KEYED = """<mujoco><worldbody><body name="b"><joint name="hook" axis="0 1 0"/>
     ("words", "answer"),
     [
         ("codegen kuka-kr5 -a inverse_dyn", ["inverse_dynamics", "inverse_dynamics_derivatives"]),
+        ("fmu kuka-kr5 --kind co", ["co-simulation"]),
         ("simulate kuka-kr5 --locked joint_1=0,joint_", [f"joint_1=0,joint_{k}=" for k in range(1, 7)]),
         ("inverse four-bar --speed cr", ["crank_joint="]),
         ("inverse nowhere.urdf --speed cr", []),

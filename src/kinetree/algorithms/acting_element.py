@@ -118,6 +118,10 @@ class ActingElement:
         """Return the times within an interval at which its action over time bends or jumps, (n,)."""
         return np.zeros(0)
 
+    def switches(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return numbers that pass through zero where its law changes, such as the gaps of what can touch."""
+        return []
+
     # ------------------------------------------------------------------ for the record
 
     def contact_spots(self) -> Sequence[Any]:

@@ -111,6 +111,10 @@ COMMANDS = (
         EXPORT, "codegen", ".cli.codegen:codegen",
         "Write algorithms as C99 without allocation: a source file, a header and a test program.",
     ),
+    Command(
+        EXPORT, "fmu", ".cli.fmu:write_fmu",
+        "Write a robot with everything around it as an FMU, for Simulink, OpenModelica, Dymola and others.",
+    ),
     Command(COMPUTE, "id", ".cli.dynamics:inverse", "inverse", hidden=True),
     Command(COMPUTE, "fd", ".cli.dynamics:forward", "forward", hidden=True),
 )  # fmt: skip

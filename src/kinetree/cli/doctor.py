@@ -42,6 +42,7 @@ PURPOSES = {
     "design": "designs without gradients, and in many processes",
     "dxf": "outlines of linkages and cams for CAD",
     "shapes": "meshes as shapes, divided into convex parts",
+    "fmu": "FMUs for other machines than this one",
 }
 """Purpose of each extra, in the order in which they are shown; extras for developers are not shown."""
 

@@ -45,9 +45,9 @@ def run_simulation(given: SimpleNamespace, of_robot: Sequence[str], of_integrati
     robot = typed_robot.load()
     if given.over is not None:
         given.over = robot.q_names[robot.entry_index(given.over, "q")]
-    q, v, desired = _start_and_goal(robot, given, typed_robot.of_gallery)
-    elements = _ground(robot, given)
-    law, gains = _law(robot, given, q, v, desired, elements)
+    q, v, desired = start_and_goal(robot, given, typed_robot.of_gallery)
+    elements = ground_elements(robot, given)
+    law, gains = law_and_gains(robot, given, q, v, desired, elements)
     motion, time = None, given.time
     if given.follow is not None:
         motion, q, v = _followed(robot, given.follow, q, v, given.q0, given.v0)
@@ -131,7 +131,7 @@ def _refuse_unused(given: SimpleNamespace) -> None:
 # ------------------------------------------------------------------ what is simulated
 
 
-def _start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
+def start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
     """Read the initial state, and where the robot should go."""
 
     def place(option: str, text: str | None, otherwise: np.ndarray | None = None) -> np.ndarray:
@@ -148,7 +148,7 @@ def _start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) ->
     return q, v, simulation_setup.stay(robot, goal)
 
 
-def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
+def ground_elements(robot: Robot, given: SimpleNamespace) -> list[Any]:
     """Make the ground and the stops."""
     elements: list[Any] = [JointStops()] if given.stops else []
     limits = [limit for joint in robot.model.joints for limit in (*joint.lower, *joint.upper)]
@@ -163,7 +163,7 @@ def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
     return elements
 
 
-def _law(
+def law_and_gains(
     robot: Robot, given: SimpleNamespace, q: np.ndarray, v: np.ndarray, desired: Any, elements: list[Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return the controller, and the gains that it uses."""

@@ -424,6 +424,10 @@ class Ground(ActingElement):
         """Return the spots."""
         return self.spots
 
+    def switches(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return the gap of every spot."""
+        return [touching.gap for touching in self.touches(tree, q, v)]
+
     def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
         """Return the force of the ground on each spot, along world axes."""
         return [self._force(touching) for touching in self.touches(tree, q, v)]

@@ -97,6 +97,10 @@ class JointStops(ActingElement):
                 tau[i] = tau[i] - force * share
         return None, tau, []
 
+    def switches(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return how far joints are beyond each limit."""
+        return [beyond.length for beyond, _ in self.beyond(tree, q, v)]
+
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return stiffness and damping of the stops at each freedom, and along coordinates of several freedoms."""
         limits = self.beyond(tree, q, v)

@@ -56,7 +56,7 @@ def step_in_c(name: str, advance: Callable[..., Any], rate: Callable[..., Any], 
         As for :class:`kinetree.evaluation.law_kernels.StepProgram`.
     """
     n_state, n_question, n_numbers, n_answer = sizes
-    stages = trace_stages(advance, rate, *sizes)
+    stages = trace_stages(advance, rate, n_state, n_question, n_numbers, n_answer)
     count = len(stages.questions)
     known = (("t", 1), ("h", 1), ("n", 1), ("state", n_state), ("numbers", n_numbers), ("answers", count * n_answer))
     asked = c_source.CFunction(

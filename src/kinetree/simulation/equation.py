@@ -246,14 +246,15 @@ class Equation:
         """
         system = self.with_numbers(p)
         unit, length = unit_quaternions(self.tree, q)
+        placed: Scalars = unit
         if choice is None:
-            unit, v = system.placed(t, unit, v)
-            a, z_rate = system.rate(t, unit, v, z, tau or None)
+            placed, v = system.placed(t, unit, v)
+            a, z_rate = system.rate(t, placed, v, z, tau or None)
             served: list[Scalar] = []
         else:
             a, z_rate, quality = system.closed_rate(t, unit, v, z, choice, tau or None, ahead)
             served = [quality]
-        moving = kinematics.configuration_rate(self.tree, unit, v)
+        moving = kinematics.configuration_rate(self.tree, placed, v)
         q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
         return [*q_rate, *a, *z_rate, *served]
 

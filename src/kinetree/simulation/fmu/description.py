@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from ...version import VERSION
-from .variables import HIDDEN, INPUT, OUTPUT, PARAMETER, Variable
+from .variables import HIDDEN, INDEPENDENT, INPUT, OUTPUT, PARAMETER, FmuVariable
 
 UNITS: Mapping[str, Mapping[str, int]] = {
     "rad": {"rad": 1}, "m": {"m": 1}, "rad/s": {"rad": 1, "s": -1}, "m/s": {"m": 1, "s": -1},
@@ -20,8 +20,8 @@ MODEL_EXCHANGE, CO_SIMULATION = "model-exchange", "co-simulation"
 
 
 def description(
-    version: str, name: str, identifier: str, identity: str, variables: Sequence[Variable], kinds: Sequence[str],
-    step: float, stop: float, summary: str,
+    version: str, name: str, identifier: str, identity: str, variables: Sequence[FmuVariable], kinds: Sequence[str],
+    step: float, stop: float, summary: str, switches: int,
 ) -> bytes:  # fmt: skip
     """Return the description of an FMU.
 
@@ -32,22 +32,24 @@ def description(
         Name of the model, and the same as a name in C: that of the binary.
     identity : str
         What binary and description have in common.
-    variables : sequence of Variable
+    variables : sequence of FmuVariable
         In the order of their references, the time first.
     kinds : sequence of str
         :data:`MODEL_EXCHANGE`, :data:`CO_SIMULATION` or both.
     step, stop : float
         Seconds of an internal step, and of a typical simulation.
     summary : str
+    switches : int
+        How many of the last variables are event indicators.
     """
     two = version == "2.0"
-    root = Xml.Element(
-        "fmiModelDescription", fmiVersion=version, modelName=name, description=summary,
-        generationTool=f"kinetree {VERSION}", variableNamingConvention="flat",
-        **({"guid": identity} if two else {"instantiationToken": identity}),
-    )  # fmt: skip
+    facts = {
+        "fmiVersion": version, "modelName": name, "guid" if two else "instantiationToken": identity,
+        "description": summary, "generationTool": f"kinetree {VERSION}", "variableNamingConvention": "flat",
+    }  # fmt: skip
+    root = Xml.Element("fmiModelDescription", facts)
     if two:
-        root.set("numberOfEventIndicators", "0")
+        root.set("numberOfEventIndicators", str(switches))
     for kind in kinds:
         _add_interface(root, kind, identifier, step, two)
     _add_units(root, variables)
@@ -57,7 +59,12 @@ def description(
         if variable.role != HIDDEN:
             (_add_variable_2 if two else _add_variable_3)(listed, reference, variable)
     structure = Xml.SubElement(root, "ModelStructure")
-    (_add_structure_2 if two else _add_structure_3)(structure, variables)
+    if two:
+        _add_structure_2(structure, variables)
+    else:
+        _add_structure_3(structure, variables)
+        for k in range(len(variables) - switches, len(variables)):
+            Xml.SubElement(structure, "EventIndicator", valueReference=str(k))
     Xml.indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="utf-8") + b"\n"
 
@@ -73,7 +80,7 @@ def _add_interface(root: Xml.Element, kind: str, identifier: str, step: float, t
     Xml.SubElement(root, tag, {"modelIdentifier": identifier, **more})
 
 
-def _add_units(root: Xml.Element, variables: Sequence[Variable]) -> None:
+def _add_units(root: Xml.Element, variables: Sequence[FmuVariable]) -> None:
     used = dict.fromkeys(v.unit for v in variables if v.unit in UNITS)
     if used:
         listed = Xml.SubElement(root, "UnitDefinitions")
@@ -82,50 +89,48 @@ def _add_units(root: Xml.Element, variables: Sequence[Variable]) -> None:
             Xml.SubElement(of_unit, "BaseUnit", {base: str(n) for base, n in UNITS[unit].items()})
 
 
-def _facts(variable: Variable) -> dict[str, str]:
+def _facts(variable: FmuVariable) -> dict[str, str]:
     """Return role, variability and whether the start is given, by their names in FMI."""
     if variable.role == INPUT:
         return {"causality": "input", "variability": "continuous"}
     if variable.role == PARAMETER:
         return {"causality": "parameter", "variability": "tunable", "initial": "exact"}
     if variable.role == OUTPUT:
-        return {
-            "causality": "output", "variability": "continuous", "initial": "exact" if variable.is_state else "calculated"
-        }  # fmt: skip
-    if variable.derivative_of is not None:
-        return {"causality": "local", "variability": "continuous", "initial": "calculated"}
-    return {"causality": "independent", "variability": "continuous"}
+        first = "exact" if variable.is_state else "calculated"
+        return {"causality": "output", "variability": "continuous", "initial": first}
+    if variable.role == INDEPENDENT:
+        return {"causality": "independent", "variability": "continuous"}
+    return {"causality": "local", "variability": "continuous", "initial": "calculated"}
 
 
-def _value(variable: Variable) -> dict[str, str]:
+def _value(variable: FmuVariable) -> dict[str, str]:
     found: dict[str, Any] = {"unit": variable.unit} if variable.unit in UNITS else {}
     if variable.start is not None:
         found["start"] = repr(variable.start)
     return found
 
 
-def _add_variable_2(listed: Xml.Element, reference: int, variable: Variable) -> None:
-    row = Xml.SubElement(
-        listed, "ScalarVariable", name=variable.name, valueReference=str(reference), description=variable.description,
-        **_facts(variable),
-    )  # fmt: skip
+def _named(reference: int, variable: FmuVariable) -> dict[str, str]:
+    facts = {"name": variable.name, "valueReference": str(reference), "description": variable.description}
+    return facts | _facts(variable)
+
+
+def _add_variable_2(listed: Xml.Element, reference: int, variable: FmuVariable) -> None:
+    row = Xml.SubElement(listed, "ScalarVariable", _named(reference, variable))
     value = _value(variable)
     if variable.derivative_of is not None:
         value["derivative"] = str(variable.derivative_of + 1)  # the place of a state: counted from 1, behind the time
     Xml.SubElement(row, "Real", value)
 
 
-def _add_variable_3(listed: Xml.Element, reference: int, variable: Variable) -> None:
+def _add_variable_3(listed: Xml.Element, reference: int, variable: FmuVariable) -> None:
     value = _value(variable)
     if variable.derivative_of is not None:
         value["derivative"] = str(variable.derivative_of)
-    Xml.SubElement(
-        listed, "Float64", name=variable.name, valueReference=str(reference), description=variable.description,
-        **_facts(variable), **value,
-    )  # fmt: skip
+    Xml.SubElement(listed, "Float64", _named(reference, variable) | value)
 
 
-def _chosen(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[int]]:
+def _chosen(variables: Sequence[FmuVariable]) -> tuple[list[int], list[int], list[int]]:
     """Return the references of outputs, of rates, and of what is computed before the first step."""
     outputs = [k for k, v in enumerate(variables) if v.role == OUTPUT]
     rates = [k for k, v in enumerate(variables) if v.derivative_of is not None]
@@ -133,7 +138,7 @@ def _chosen(variables: Sequence[Variable]) -> tuple[list[int], list[int], list[i
     return outputs, rates, first
 
 
-def _add_structure_2(structure: Xml.Element, variables: Sequence[Variable]) -> None:
+def _add_structure_2(structure: Xml.Element, variables: Sequence[FmuVariable]) -> None:
     for tag, references in zip(("Outputs", "Derivatives", "InitialUnknowns"), _chosen(variables), strict=True):
         if references:
             listed = Xml.SubElement(structure, tag)
@@ -142,7 +147,9 @@ def _add_structure_2(structure: Xml.Element, variables: Sequence[Variable]) -> N
                 Xml.SubElement(listed, "Unknown", index=str(k + 1 - hidden))  # of those that are listed, from 1
 
 
-def _add_structure_3(structure: Xml.Element, variables: Sequence[Variable]) -> None:
-    for tag, references in zip(("Output", "ContinuousStateDerivative", "InitialUnknown"), _chosen(variables), strict=True):
+def _add_structure_3(structure: Xml.Element, variables: Sequence[FmuVariable]) -> None:
+    for tag, references in zip(
+        ("Output", "ContinuousStateDerivative", "InitialUnknown"), _chosen(variables), strict=True
+    ):
         for k in references:
             Xml.SubElement(structure, tag, valueReference=str(k))

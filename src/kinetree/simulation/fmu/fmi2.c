@@ -238,8 +238,9 @@ EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[
 
 EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicators[], size_t n)
 {
-    (void)indicators;
-    return n ? failed(c, "there are no event indicators") : fmi2OK;
+    if (n != SWITCHES) return failed(c, "the number of event indicators is another one");
+    read_switches(&((Instance *)c)->model, indicators);
+    return fmi2OK;
 }
 
 /* Co-simulation */

@@ -317,14 +317,15 @@ EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 
 
 EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 indicators[], size_t n)
 {
-    (void)indicators;
-    return n ? failed(c, "there are no event indicators") : fmi3OK;
+    if (n != SWITCHES) return failed(c, "the number of event indicators is another one");
+    read_switches(&((Instance *)c)->model, indicators);
+    return fmi3OK;
 }
 
 EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *n)
 {
     (void)c;
-    *n = 0;
+    *n = SWITCHES;
     return fmi3OK;
 }
 

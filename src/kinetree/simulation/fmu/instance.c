@@ -89,6 +89,19 @@ static int know_rates(Model *m)
     return 0;
 }
 
+static void know_results(Model *m)
+{
+    if (!m->results_are_known) results_of(&m->now.time, m->now.state, m->now.numbers, m->results);
+    m->results_are_known = 1;
+}
+
+/* The last results pass through zero where a force changes. */
+static void read_switches(Model *m, double *values)
+{
+    know_results(m);
+    memcpy(values, m->results + RESULTS - SWITCHES, SWITCHES * sizeof(double));
+}
+
 static int read_value(Model *m, unsigned reference, double *value)
 {
     if (reference == 0) *value = m->now.time;
@@ -98,10 +111,7 @@ static int read_value(Model *m, unsigned reference, double *value)
         *value = m->rates[reference - FIRST_RATE];
     } else if (reference < FIRST_RESULT) *value = m->now.numbers[reference - FIRST_NUMBER];
     else if (reference < REFERENCES) {
-        if (!m->results_are_known) {
-            results_of(&m->now.time, m->now.state, m->now.numbers, m->results);
-            m->results_are_known = 1;
-        }
+        know_results(m);
         *value = m->results[reference - FIRST_RESULT];
     } else {
         snprintf(m->said, sizeof m->said, "there is no variable with the reference %u", reference);

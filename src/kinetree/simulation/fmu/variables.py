@@ -31,7 +31,7 @@ _FORCES = {"rad": "N.m", "m": "N", "1": "1"}
 
 
 @dataclass(frozen=True)
-class Variable:
+class FmuVariable:
     """A variable of an FMU; its position in the list is its reference."""
 
     name: str
@@ -48,7 +48,7 @@ class Variable:
         return self.role == OUTPUT and self.start is not None
 
 
-def state_variables(equation: Equation, state: np.ndarray) -> list[Variable]:
+def state_variables(equation: Equation, state: np.ndarray) -> list[FmuVariable]:
     """Return the states with their starts, and their rates, for references from 1."""
     tree, nz = equation.tree, equation.system.nz
     places, rates = equation.robot.q_names, equation.robot.v_names
@@ -56,9 +56,11 @@ def state_variables(equation: Equation, state: np.ndarray) -> list[Variable]:
     named = [(f"{name}.position", "position", unit) for name, unit in zip(places, units_q, strict=True)]
     named += [(f"{name}.velocity", "velocity", _RATES[unit]) for name, unit in zip(rates, units_v, strict=True)]
     named += [(f"state[{k}]", "state of a controller or force element", "1") for k in range(nz)]
-    states = [Variable(name, OUTPUT, what, unit, float(x)) for (name, what, unit), x in zip(named, state, strict=True)]
+    states = [
+        FmuVariable(name, OUTPUT, what, unit, float(x)) for (name, what, unit), x in zip(named, state, strict=True)
+    ]
     return states + [
-        Variable(f"der({s.name})", LOCAL, f"rate of {s.name}", _rate_of(s.unit), derivative_of=k + 1)
+        FmuVariable(f"der({s.name})", LOCAL, f"rate of {s.name}", _rate_of(s.unit), derivative_of=k + 1)
         for k, s in enumerate(states)
     ]
 
@@ -88,7 +90,7 @@ _COMMANDS = {
 
 def number_variables(
     equation: Equation, command: Commanded, commands: slice, named: Mapping[str, slice], takes_input: bool
-) -> list[Variable]:
+) -> list[FmuVariable]:
     """Return a variable for each number of the equation: inputs, parameters, and those that nobody sets.
 
     Parameters
@@ -104,20 +106,18 @@ def number_variables(
         Whether the command is an input.
     """
     tree, numbers = equation.tree, equation.numbers
-    found = [Variable(f"number[{k}]", HIDDEN, "") for k in range(len(numbers))]
+    found = [FmuVariable(f"number[{k}]", HIDDEN, "") for k in range(len(numbers))]
     for name, where in named.items():
         for k, place in enumerate(range(where.start, where.stop)):
             own = name if where.stop - where.start == 1 else f"{name}[{k}]"
-            found[place] = Variable(own, PARAMETER, "parameter", start=float(numbers[place]))
+            found[place] = FmuVariable(own, PARAMETER, "parameter", start=float(numbers[place]))
     if takes_input:
         word, what, units = _COMMANDS[command.mode]
         own_units = ["1"] * tree.nv if command.mode == "signal" else _motor_units(tree)
         for place, name, unit in zip(
             range(commands.start, commands.stop), command.names(tree), own_units, strict=False
         ):
-            found[place] = Variable(
-                f"{name}.{word}", INPUT, what, units.get(unit, "1"), start=float(numbers[place])
-            )
+            found[place] = FmuVariable(f"{name}.{word}", INPUT, what, units.get(unit, "1"), start=float(numbers[place]))
     return found
 
 
@@ -140,7 +140,9 @@ class Results:
         for name, function in self.own.items():
             if not isinstance(name, str) or not callable(function):
                 raise OptionError(f"outputs are functions of a moment by name, not {name!r}: {function!r}")
-        self.variables: list[Variable] = []
+        self.variables: list[FmuVariable] = []
+        self.n_switches = 0
+        """How many of the last results pass through zero where a force changes: event indicators."""
 
     def of(self, t: Scalars, state: Scalars, numbers: Scalars) -> list[Scalar]:
         """Return all results, of any scalar; the variables that describe them are noted."""
@@ -154,7 +156,9 @@ class Results:
             (name, "force of the motor", unit, x) for (name, unit), x in zip(forces, moment.forces, strict=True)
         ]
         rows.append(("energy.kinetic", "kinetic energy", "J", energy.kinetic_energy(system.tree, q, v)))
-        rows.append(("energy.potential", "potential energy", "J", energy.potential_energy(system.tree, q, system.tree.gravity)))
+        rows.append(
+            ("energy.potential", "potential energy", "J", energy.potential_energy(system.tree, q, system.tree.gravity))
+        )
         if equation.loops is not None:
             gap = sqrt(sum((x * x for x in loop_constraints.gaps(system.tree, q)), 0.0))
             rows.append(("closure_error", "how far loops are open, in m and rad", "1", gap))
@@ -167,8 +171,11 @@ class Results:
             ]
         for name, function in self.own.items():
             rows += _flat(name, function(moment))
-        self.variables = [Variable(name, OUTPUT, what, unit) for name, what, unit, _ in rows]
-        return [0.0 * q[0] + x if q else x for *_, x in rows]
+        found = [FmuVariable(name, OUTPUT, what, unit) for name, what, unit, _ in rows]
+        switches = [x for part in system.parts for x in part.element.switches(system.tree, t[0], q, v)]
+        found += [FmuVariable(f"switch[{k}]", LOCAL, "zero where a force changes") for k in range(len(switches))]
+        self.variables, self.n_switches = found, len(switches)
+        return [0.0 * q[0] + x if q else x for x in (*(row[-1] for row in rows), *switches)]
 
 
 def _flat(name: str, found: Any) -> Iterable[tuple[str, str, str, Any]]:
@@ -180,7 +187,7 @@ def _flat(name: str, found: Any) -> Iterable[tuple[str, str, str, Any]]:
     return [(f"{name}[{k}]", "output", "1", x) for k, x in enumerate(each)]
 
 
-def refuse_repeated(variables: Sequence[Variable]) -> None:
+def refuse_repeated(variables: Sequence[FmuVariable]) -> None:
     """Refuse two variables of one name, which only functions of the user can cause."""
     seen: set[str] = set()
     for variable in variables:

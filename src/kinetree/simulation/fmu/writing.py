@@ -50,9 +50,9 @@ from .description import CO_SIMULATION, MODEL_EXCHANGE, description
 from .variables import (
     HIDDEN,
     INDEPENDENT,
+    FmuVariable,
     Output,
     Results,
-    Variable,
     number_variables,
     refuse_repeated,
     state_variables,
@@ -85,12 +85,12 @@ class Fmu:
     ----------
     path : Path
         The file.
-    variables : tuple of Variable
+    variables : tuple of FmuVariable
         Its variables, with names, roles, units and starts.
     """
 
     path: Path
-    variables: tuple[Variable, ...]
+    variables: tuple[FmuVariable, ...]
 
     def named(self, role: str) -> list[str]:
         """Return the names of the variables of a role: ``"input"``, ``"output"``, ``"parameter"``."""
@@ -214,19 +214,17 @@ class _Unit:
         elements = force_elements(ground), force_elements(forces, "forces")
         law = _with_command(command, controller, robot)
         varied = varied_parameters(robot, parameters or None, options.integrator)
-        self.system = DynamicSystem(
-            robot, law, *elements, options.friction, options.friction_speed, False, varied
-        )
+        self.system = DynamicSystem(robot, law, *elements, options.friction, options.friction_speed, False, varied)
         q, v = initial_state(robot, q0, v0)
         if q.ndim > 1 or v.ndim > 1:
             raise StateError("an FMU has one start: q0 and v0 without a batch")
         self.equation = Equation(self.system).prepared(q)
         if self.equation.numbers.ndim > 1:
             raise OptionError("an FMU has one set of numbers: parameters and gains without a batch")
-        if not self.equation.traceable:
+        if self.equation.by_robot and self.equation.loops is None:
             raise UnsupportedError(
-                f"robot {robot.name!r} with what acts on it does not become C: a plain Python function or a table that "
-                "is looked up cannot be written; use kinetree.control and kinetree.forces"
+                f"no choice of constraints of {robot.name!r} implies all others where it starts, as at a singular "
+                "configuration: start elsewhere"
             )
         self.choice = self.equation.loops
         self.ways = [None] if self.choice is None else list(self.choice.ways)
@@ -240,7 +238,7 @@ class _Unit:
         self.c = self._laws()  # which finds out what the results are
         count = number_variables(self.equation, command, at["command"], shown, action is not None)
         self.variables = [
-            Variable("time", INDEPENDENT, "time", "s"),
+            FmuVariable("time", INDEPENDENT, "time", "s"),
             *state_variables(self.equation, self.start), *count, *self.results.variables,
         ]  # fmt: skip
         refuse_repeated([v for v in self.variables if v.role != HIDDEN])
@@ -297,6 +295,7 @@ class _Unit:
         kinks = self._kinks()
         numbers = {
             "STATES": len(self.start), "NUMBERS": len(self.equation.numbers), "RESULTS": len(self.results.variables),
+            "SWITCHES": self.results.n_switches,
             "WAYS": len(self.ways), "KINKS": len(kinks), "STEP": _number(cast("float", self.options.step)),
             "WIDEST_GAP": _number(UNCLOSED), "SPAN_BEGIN": _number(self.span[0]), "SPAN_END": _number(self.span[1]),
         }  # fmt: skip
@@ -320,7 +319,7 @@ class _Unit:
         found = known_kinks(self.system, max(begin, -LONGEST), min(end, LONGEST))
         if len(found) > MOST_KINKS:
             raise UnsupportedError(
-                f"forces have {len(found)} kinks or jumps in {LONGEST:g} s, more than the {MOST_KINKS} that an FMU notes"
+                f"forces have {len(found)} kinks or jumps in {LONGEST:g} s, and an FMU notes no more than {MOST_KINKS}"
             )
         return found
 
@@ -335,7 +334,8 @@ class _Unit:
         stop = self.span[1] if math.isfinite(self.span[1]) else 1.0
         summary = f"{name}: {self.robot.nv} degrees of freedom, {len(self.robot.model.bodies)} bodies"
         step = real_number(self.options.step, "step", positive=True)
-        text = description(version, name, model, identity, self.variables, kinds, step, float(stop), summary)
+        text = description(version, name, model, identity, self.variables, kinds, step, float(stop), summary,
+                           self.results.n_switches)  # fmt: skip
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / f"{model}.c"
             source.write_text(self.source(version, identity), encoding="ascii", newline="\n")
