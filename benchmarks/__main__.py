@@ -21,6 +21,7 @@ from . import (
     mechanisms,
     optimal,
     others,
+    pages,
     parts,
     regressors,
     shapes,
@@ -52,6 +53,7 @@ def main() -> None:
             "long_tables",
             "optimal",
             "others",
+            "pages",
             [],
         ],
         help="what to measure; all by default",
@@ -74,6 +76,7 @@ def main() -> None:
         "long_tables": long_tables.long_tables,
         "optimal": optimal.optimal,
         "others": others.others,
+        "pages": pages.pages,
     }
     print(made_for(), flush=True)
     measured: dict[str, list[dict[str, object]]] = {}

@@ -122,6 +122,31 @@ def test_a_four_bar_turns_is_dragged_let_go_and_changed(opened):
     assert page("problems") == []
 
 
+def cart_pole():
+    b = kt.Builder("cart-pole")
+    b.body("cart", "base", kt.Prismatic("x"), mass=1.0)
+    b.body("pole", "cart", kt.Revolute("y"), mass=0.1, com=(0, 0, 0.5), inertia=(0.01, 0.01, 0.001), actuated=False)
+    return b.build()
+
+
+@pytest.mark.parametrize(
+    "robot", [kt.load("four-bar").with_backend("compiled"), cart_pole()], ids=lambda robot: robot.name
+)
+def test_a_simulation_in_the_browser_is_that_of_simulate(opened, robot):
+    page, step, n = opened(robot), 1e-3, 400
+    page("kinetree.app.toPose()")
+    q = np.array(page("[...kinetree.app.first]"))
+    free = robot.independent() if robot.loops else robot.v_names
+    v = robot.velocities(q, [0.7] * len(free)) if robot.loops else np.full(robot.nv, 0.7)
+    begun = f"""[...{q.tolist()}, ...{v.tolist()}, ...new Array(kinetree.app.facts.nz).fill(0),
+        ...(kinetree.app.mechanism.m ? [Infinity] : [])]"""
+    reached = page(f"[...kinetree.app.mechanism.steps(0, Float64Array.from({begun}), {step}, {n})]")
+    record = kt.simulate(robot, q, v, time=n * step, step=step, integrator="rk4", progress=False, works=True)
+    assert np.abs(record.q[-1] - q).max() > 0.1
+    np.testing.assert_allclose(reached[: robot.nq + robot.nv], [*record.q[-1], *record.v[-1]], rtol=0, atol=1e-10)
+    assert page("problems") == []
+
+
 def test_limits_and_platforms_in_the_page(opened):
     page = opened("stewart-platform", sliders=["masses"])
     end = page.drag(page("kinetree.app.facts.path.length - 1"), 30, -20)

@@ -292,7 +292,8 @@ class Mechanism {
       const [, first] = total(state, 0);
       for (let t = 0, k = 0; k < 20; k++, t += 10 * h * Math.ceil(0.005 / h)) {
         at = this.steps(t, at, h, 10 * Math.ceil(0.005 / h));
-        if (!at) return false;
+        if (!at && k < 3) return false;
+        if (!at) break;  // a dead point, where any step ends
         const [kinetic, now] = total(at, t);
         [most, off] = [Math.max(most, kinetic), Math.max(off, Math.abs(now - first))];
         if (performance.now() > until) break;
