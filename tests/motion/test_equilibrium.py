@@ -20,8 +20,10 @@ def test_a_flap_on_a_spring():
     assert found.stiffness[0, 0] == pytest.approx(20.0 + weight * np.sin(found.q[0]), rel=1e-6)
     loose = flap.with_springs({"flap_joint": 0.0})
     assert kt.equilibrium(loose, [0.3]).q[0] == pytest.approx(np.pi / 2)  # it hangs
-    upright = kt.equilibrium(loose, [-np.pi / 2])
+    with pytest.warns(kt.KinetreeWarning, match="'flap' is balanced here, but does not come to rest here"):
+        upright = kt.equilibrium(loose, [-np.pi / 2])
     assert not upright.stable
+    assert "unstable equilibrium, 1 free motion: beside it" in str(upright)
     with pytest.raises(kt.OptionError, match="'flap_joint' is held"):
         kt.equilibrium(flap, held=["flap_joint"], tau={"flap_joint": 1.0})
 
@@ -71,6 +73,8 @@ def test_stops_hold():
     assert balanced.stable
     assert balanced.q[0] == 0.7
     assert balanced.frequencies.tolist() == [0.0]
+    assert (balanced.kind, balanced.indifferent) == ("indifferent", 1)
+    assert "indifferent equilibrium, 1 free motion, nothing brings it back along it" in str(balanced)
     with pytest.raises(kt.OptionError, match=r"'arm_joint' would be at 1\.3 rad, its limits are -0\.2 to 1\.2"):
         kt.equilibrium(lamp(balance), [1.3])
     with pytest.raises(kt.OptionError, match="for q in guesses"):
@@ -97,9 +101,81 @@ def test_a_clamp_of_bars_without_mass():
     free = kt.equilibrium(light, light.follow({"O": [-0.1]})[0], held=[])
     assert free.q[0] == pytest.approx(brentq(lambda x: length(x) - 0.045, -0.6, -0.1), abs=1e-9)
     assert free.stable
-    assert not kt.equilibrium(light, held=[]).stable
+    assert not kt.equilibrium(light, held=[], descend=False).stable
     with pytest.raises(kt.OptionError, match="the position of 'O': '3 mm' does not fit"):
         kt.equilibrium(light, held={"O": "3 mm"})
+
+
+def clamp_with_a_stop(**bars):
+    """A toggle clamp that a stiff spring stops 2.76 degrees beyond the place where it holds best."""
+    return kt.linkage(
+        {"O": (0, 0), "A": (0, 42), "B": (0, 110), "C": (55, 110), "pad": (135, 110), "seat": (135, 50),
+         "S": (-30, 42)},
+        {"handle": "O A", "link": "A B", "arm": "C B pad"}, ground="O C seat S", motor="O", units="mm", gravity=(0, 0),
+        springs={
+            "pressed": {"between": "pad seat", "stiffness": "150 N/mm", "rest": 66, "pushes_only": True},
+            "stop": {"between": "A S", "stiffness": "5000 N/mm", "rest": 28, "pushes_only": True},
+        }, **bars,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bars", [{}, {"width": 20, "thickness": 6, "density": 7850}])
+def test_it_sinks_to_the_stop_and_never_climbs_to_the_dead_point(bars):
+    clamp = clamp_with_a_stop(**bars)
+    turned = np.radians(np.linspace(-3.0, 4.0, 1401))
+    energy = clamp.potential_energy(clamp.follow({"O": turned}))
+    least = np.degrees(turned[700:][energy[700:].argmin()])
+    for start in (0.2, 1.0, 1.5, 2.5, 4.0):
+        q = clamp.follow({"O": np.radians([0.0, start])})[-1]
+        found = kt.equilibrium(clamp, q, held=[])
+        assert found.kind == "stable"
+        assert np.degrees(found.q[0]) == pytest.approx(least, abs=0.01)
+        assert clamp.potential_energy(found.q) < clamp.potential_energy(q)
+    for start in (-0.5, -1.0, -2.0):  # the pad is slack, or just relaxed
+        open_ = kt.equilibrium(clamp, clamp.follow({"O": np.radians([0.0, start])})[-1], held=[])
+        assert clamp.potential_energy(open_.q) < 1e-15
+        assert (open_.kind, open_.stable) == ("indifferent", True)
+    top = kt.equilibrium(clamp, clamp.follow({"O": np.radians([0.0, 1.0])})[-1], held=[], descend=False)
+    assert top.q[0] == pytest.approx(0.0, abs=1e-9)
+    assert top.kind == "unstable"
+
+
+def chain_of(count, kind=None, **joint):
+    b = kt.Builder("chain")
+    for k in range(count):
+        parent, place = ("base", (0, 0, 0)) if k == 0 else (f"b{k - 1}", (0, 0, -0.5))
+        b.body(f"b{k}", parent, kind or kt.Revolute("y"), position=place, mass=2.0, com=(0, 0, -0.3),
+               inertia=(0.02, 0.03, 0.01), actuated=False, **joint)  # fmt: skip
+    return b.build().with_backend("reference")
+
+
+@pytest.mark.parametrize(
+    "start", [[np.pi - 0.02, 0.0], [np.pi, 0.01], [np.pi - 1e-6, 0.0], [np.pi - 0.5, 0.5], [0.1, np.pi], [3.1, -3.1]]
+)
+def test_a_double_pendulum_hangs_wherever_it_starts(start):
+    """Also from a start on the ridge, from which the forces lead to a saddle."""
+    chain = chain_of(2)
+    found = kt.equilibrium(chain, start)
+    assert found.kind == "stable"
+    np.testing.assert_allclose(np.cos(found.q), 1.0, atol=1e-12)
+
+
+def test_a_ball_joint_hangs_and_springs_with_friction_settle_as_without():
+    ball = chain_of(2, kt.Spherical())
+    up = ball.integrate(ball.neutral(), [np.pi - 0.01, 0.02, 0.3, 0.1, 0.2, 0.0])
+    found = kt.equilibrium(ball, up)
+    assert found.stable
+    assert found.indifferent >= 1  # each link may spin
+    assert ball.potential_energy(found.q) == pytest.approx(-2.0 * 9.81 * (0.3 + 0.8), abs=1e-8)
+    # two places of rest: from each side of the ridge the nearer one, and friction does not stick
+    for side in (-1.0, 1.0):
+        arm = chain_of(1, stiffness=3.0, spring_rest=np.pi, friction=4.0)
+        q = [np.pi + side * 0.05]
+        found = kt.equilibrium(arm, q)
+        assert found.kind == "stable"
+        root = brentq(lambda x: 3.0 * (x - np.pi) + 2.0 * 9.81 * 0.3 * np.sin(x), *sorted([q[0], np.pi + side * 3.0]))
+        assert found.q[0] == pytest.approx(root, abs=1e-8)
 
 
 def test_forces_act_where_it_comes_to_rest():

@@ -1,10 +1,11 @@
 """Static equilibrium: where a robot comes to rest under weight, springs and given forces, with some joints held.
 
 At rest, the forces of weight and springs vanish along the free motions: B^T h(q) = B^T tau, where B is a basis of the
-motions that loops, held joints and stops allow.  The solution is found by Newton's method near it, and elsewhere by
-heavily damped motion, like that of a body in honey: steps of (S + mu M) y = -r, with the stiffness S along B, the mass
-M and the residual r, as long as forces do work on them.  A joint that reaches the end of its range stays there until
-everything is at rest; if the stop would then have to pull, the joint is released.
+motions that loops, held joints and stops allow.  The solution is found by heavily damped motion, like that of a body
+in honey: steps of (S + mu M) y = -r, with the stiffness S along B, the mass M and the residual r, on which forces do
+work; where S is positive, Newton's method ends it.  So energy falls on every step, and a place from which the robot
+would fall away is passed: only a start exactly there stays.  A joint that reaches the end of its range stays there
+until everything is at rest; if the stop would then have to pull, the joint is released.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.joint_friction import coefficients
 from ..algorithms.tendons import damping_force
-from ..errors import ClosureError, ModelError, OptionError, SingularError, UnsupportedError
+from ..errors import ClosureError, KinetreeWarning, ModelError, OptionError, SingularError, UnsupportedError, warn
 from ..evaluation.parameters import ParameterReader, put_in
 from ..evaluation.wrenches import Wrenches
 from ..io.tables.text import TextTable
@@ -42,6 +43,15 @@ FIRST, LONGEST = 0.05, 0.3
 
 ASIDE = 1e-4
 """Displacement over which stiffness is measured on the way, in radians or meters."""
+
+CURVED = 1e-7
+"""Negative curvatures of the energy below this fraction of the largest are rounding of the differences."""
+
+FALLING = 1e-4
+"""Negative curvatures of the energy beyond this fraction of the acting forces (at least 1 N or N m) are left."""
+
+BESIDE, ONE_SIDED = 1e-3, 1e-3
+"""Displacement to both sides of a rest, in radians or meters; and the share of the larger work that counts as none."""
 
 STEPS, HALVINGS = 300, 30
 """The most steps, and halvings of a step on which forces do no work."""
@@ -66,6 +76,9 @@ class Equilibrium:
     stable : bool
         Whether forces do not drive the robot further away after a small displacement; neutral motions, such as a rod
         that spins between two balls or a balanced lamp, count as stable.
+    indifferent : int
+        How many of the free motions are neutral: nothing brings the robot back after a small displacement along them,
+        at least to one side, and nothing drives it away, as where a spring is slack.
     """
 
     q: Array
@@ -74,6 +87,7 @@ class Equilibrium:
     motions: Array
     stable: bool
     stops: dict[str, float]
+    indifferent: int
     _robot: Robot = field(repr=False)
     _matrices: RestMatrices | str = field(repr=False)
 
@@ -83,6 +97,11 @@ class Equilibrium:
         if isinstance(self._matrices, str):
             raise SingularError(f"there are no natural frequencies here: {self._matrices}")
         return self._matrices.modes
+
+    @property
+    def kind(self) -> str:
+        """``"stable"``, ``"unstable"``, or ``"indifferent"``: stable, but not brought back along all motions."""
+        return "unstable" if not self.stable else "indifferent" if self.indifferent else "stable"
 
     @property
     def frequencies(self) -> Array:
@@ -99,7 +118,11 @@ class Equilibrium:
     def _tables(self) -> list[TextTable]:
         robot, count = self._robot, self.motions.shape[-1]
         free = f"{count} free motion{'s' if count > 1 else ''}" if count else "nothing is free to move"
-        title = f"{robot.name}: {'stable' if self.stable else 'unstable'} equilibrium, {free}"
+        title = f"{robot.name}: {self.kind} equilibrium, {free}"
+        if self.kind == "indifferent":
+            title += ", nothing brings it back along " + ("it" if count == 1 else f"{self.indifferent} of them")
+        elif self.kind == "unstable":
+            title += ": beside it, the robot falls away from here"
         held = {
             name: (f"{force:.5g} {unit}", f"{self.stops[name]:+.5g} {unit}" if name in self.stops else "-")
             for name, force, unit in zip(robot.v_names, self.tau, robot.tau_units, strict=True)
@@ -119,9 +142,13 @@ class Equilibrium:
 def equilibrium(
     robot: Robot, q_guess: ArrayLike | None = None, *, held: Sequence[str] | Mapping[str, ArrayLike] | None = None,
     tau: Mapping[str, float] | None = None, wrenches: Wrenches = None, forces: Any = (), time: float = 0.0,
-    limits: bool = True, parameters: Any = None,
+    limits: bool = True, parameters: Any = None, descend: bool = True,
 ) -> Equilibrium:  # fmt: skip
     """Find where a robot comes to rest: static equilibrium under weight, springs and forces.
+
+    From the start the robot sinks as in honey: energy falls on every step, until nothing pushes.  Joint friction is
+    left out, so nothing sticks on the way.  A start that is balanced already stays; if it is an unstable place, a
+    :class:`KinetreeWarning` says so.
 
     Parameters
     ----------
@@ -144,6 +171,9 @@ def equilibrium(
     parameters : mapping, optional
         Other numbers in place of the robot's own, as in inverse dynamics but without a batch: ``{"tendons": {"spring":
         {"stiffness": 300.0}}}``.  No machine code is made for them.
+    descend : bool
+        False finds the balanced place nearest to the start by Newton's method alone, stable or not, as for the
+        frequencies of an inverted pendulum; nothing warns then.
 
     Examples
     --------
@@ -170,7 +200,7 @@ def equilibrium(
         given[robot.joint(name).v_slice] = as_array(force, (), f"the force of {name!r}")
     loads = _OutsideLoads(wrenches, checked_elements(forces), real_number(time, "time"))
     settling = _Settling(robot, names, rows, given, loads, _ranges(robot, rows) if limits else ())
-    q, motions = settling.run(settling.start(q_guess, held))
+    q, motions = settling.run(settling.start(q_guess, held), descend)
     acting, still = settling.acting(q), np.zeros(robot.nv)
     from_stops = settling.forces_of_stops(q)
     own = given.copy()
@@ -189,11 +219,24 @@ def equilibrium(
     try:
         about = _matrices(robot, q, own + from_stops, motions, loads)
         stiffness, stable = about.stiffness, about.modes.stable
+        shapes, still_there = about.modes.shapes, about.modes.growth == 0.0
+        neutral = (about.modes.frequencies == 0.0) & still_there
     except (SingularError, ModelError, UnsupportedError) as problem:  # something without mass can be at rest, too
         stiffness, about = settling.stiffness(q, motions), str(problem)
-        sizes = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
-        stable = bool(sizes.min(initial=0.0) >= -(ASIDE**2) * np.abs(sizes).max(initial=0.0))
-    return Equilibrium(q, own, stiffness, motions, stable, stops, robot, about)
+        sizes, ways = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+        least = ASIDE**2 * np.abs(sizes).max(initial=0.0)
+        shapes, still_there, neutral = motions @ ways, sizes >= -least, np.abs(sizes) <= least
+        stable = bool(still_there.all())
+    neutral |= still_there & settling.one_sided(q, np.real(shapes))
+    found = Equilibrium(q, own, stiffness, motions, stable, stops, int(neutral.sum()), robot, about)
+    if descend and not stable:
+        warn(
+            f"{robot.name!r} is balanced here, but does not come to rest here: the equilibrium is unstable, and beside "
+            "it the robot falls away. Start beside it (another q_guess) for a place of rest, or pass descend=False if "
+            "this is the place you look for",
+            KinetreeWarning,
+        )
+    return found
 
 
 def _with_other_numbers(robot: Robot, parameters: Any) -> Robot:
@@ -398,8 +441,8 @@ class _Settling:
         del self.stops[worst]
         return True
 
-    def stopped(self, q: Array, step: Array, reached: Array) -> Array | None:
-        """Return where the first joint reaches an end of its range on the way, if one does."""
+    def stopped(self, q: Array, step: Array, reached: Array) -> tuple[Array, float] | None:
+        """Return where the first joint reaches an end of its range on the way, and at what share, if one does."""
         found: list[tuple[float, _EndsOfCoordinate, float]] = []
         for own in self.ranges:
             if own.row in self.stops:
@@ -415,7 +458,7 @@ class _Settling:
         self.stops[first.row] = side
         there = self.robot.normalize(self.robot.integrate(q, share * step))
         there[first.place] = first.low if side > 0.0 else first.high
-        return self.closed(there)
+        return self.closed(there), share
 
     def stiffness(self, q: Array, motions: Array) -> Array:
         """Return the derivative of the residual along the free motions, including the rotation of the motions."""
@@ -429,62 +472,126 @@ class _Settling:
         r = (np.swapaxes(along, -1, -2) @ self.pushed(beside)[..., None])[..., 0]
         return np.asarray((r[:count] - r[count:]).T / (2.0 * ASIDE))
 
+    def one_sided(self, q: Array, shapes: Array) -> Array:
+        """Return for each motion whether it costs no energy to one side, as at the end of a spring that only pushes."""
+        count = shapes.shape[-1]
+        if not count:
+            return np.zeros(0, dtype=bool)
+        ways = BESIDE * shapes.T / np.abs(shapes).max(axis=0)[:, None]
+        try:
+            gained = [self.work(q, way, self.closed(self.robot.integrate(q, way))) for way in (*ways, *-ways)]
+        except (ClosureError, SingularError):  # next to the end of the loops' range, where energy rises anyway
+            return np.zeros(count, dtype=bool)
+        sides = np.abs(gained).reshape(2, count)
+        return np.asarray(sides.min(axis=0) <= ONE_SIDED * sides.max(axis=0))
+
     def missing(self, q: Array) -> tuple[Array, Array, float]:
         """Return the free motions at a configuration, the residual along them, and the size that counts as zero."""
         motions, h = self.free(q), self.pushed(q)
         return motions, motions.T @ h, BALANCED * max(1.0, float(np.abs(h).max(initial=0.0)))
 
-    def run(self, q: Array) -> tuple[Array, Array]:
-        """Return the configuration at rest, and the motions that are free there."""
-        radius = FIRST
+    def run(self, q: Array, descend: bool) -> tuple[Array, Array]:
+        """Return the configuration at rest, and the motions that are free there.
+
+        descend: Whether only steps are taken on which energy falls.
+        """
+        radius, moving = FIRST, False
         for _ in range(STEPS):
             motions, r, none = self.missing(q)
             size = float(np.linalg.norm(r))
             if size <= none:
-                if not self.let_go(q, none):
+                aside = self.off_the_ridge(q, motions, none) if descend and moving else None
+                if aside is None and not self.let_go(q, none):
                     return q, motions
-                radius = FIRST
+                q, radius, moving = q if aside is None else aside, FIRST, True
                 continue
             stiffness = self.stiffness(q, motions)
+            downhill = self.downhill(q, motions, stiffness, r)
             near = -np.linalg.lstsq(stiffness, r, rcond=1e-12)[0]
-            if np.abs(motions @ near).max() <= FIRST:
+            if np.abs(motions @ near).max() <= FIRST and (downhill.is_valley or not descend):
                 stops = dict(self.stops)
-                reached, _ = self.moved(q, motions @ near)
-                if reached is not None and np.linalg.norm(self.missing(reached)[1]) <= 0.5 * size:
-                    q = reached
+                reached, share = self.moved(q, motions @ near)
+                if (
+                    reached is not None
+                    and np.linalg.norm(self.missing(reached)[1]) <= 0.5 * size
+                    and (not descend or self.work(q, share * (motions @ near), reached) < 0.0)
+                ):
+                    q, moving = reached, True
                     continue
                 self.stops = stops
-            downhill = _Downhill(stiffness, motions.T @ self.robot.tree.mass_matrix(q) @ motions, r, motions)
             for _ in range(HALVINGS):
-                step = downhill.step(radius)
-                reached, whole = self.moved(q, step)
-                if reached is not None and (not whole or self.work(q, step, reached) < 0.0):
+                step, stops = downhill.step(radius), dict(self.stops)
+                reached, share = self.moved(q, step)
+                if reached is not None and self.falls(q, share * step, reached):
                     radius = min(LONGEST, 2.0 * radius)
                     break
+                self.stops = stops
                 radius *= 0.25
-            q = q if reached is None else reached
+            q, moving = q if reached is None else reached, True
         worst = self.robot.v_names[int(np.argmax(np.abs(motions @ r)))]
         raise SingularError(
             f"{self.robot.name!r} does not come to rest from this guess: after {STEPS} steps {size:.3g} (N, N m) still "
             f"push, most at {worst!r}. It may fall without end, or turn freely: hold it (held=[...]), or start closer"
         )
 
+    def downhill(self, q: Array, motions: Array, stiffness: Array, r: Array) -> _Downhill:
+        """Return the steps that lose energy."""
+        return _Downhill(stiffness, motions.T @ self.robot.tree.mass_matrix(q) @ motions, r, motions)
+
+    def off_the_ridge(self, q: Array, motions: Array, none: float) -> Array | None:
+        """Return a place beside a balanced one from which the robot falls away, or None where it does not."""
+        if not motions.shape[-1]:
+            return None
+        around = self.downhill(q, motions, self.stiffness(q, motions), np.zeros(motions.shape[-1]))
+        way, curvature = around.steepest
+        if curvature >= -FALLING * none / BALANCED:
+            return None
+        for length in (FIRST, 0.1 * FIRST, 0.01 * FIRST):
+            for side in (1.0, -1.0):
+                stops, step = dict(self.stops), side * length * way
+                reached, share = self.moved(q, step)
+                if reached is not None and share == 1.0 and self.falls(q, step, reached):
+                    return reached
+                self.stops = stops
+        return None
+
+    def falls(self, q: Array, step: Array, reached: Array) -> bool:
+        """Return whether energy falls on a step: forces at both ends do work, and where all have an energy, it is less.
+
+        On long steps forces at the ends may miss a ridge in between.
+        """
+        if not self.work(q, step, reached) < 0.0:
+            return False
+        if np.abs(step).max() <= FIRST or self.loads.wrenches is not None or self.loads.elements:
+            return True
+        before, after = self.energy(q), self.energy(reached)
+        gained = after - before - float(self.given @ self.robot.difference(q, reached))
+        return gained <= 1e-12 * max(1.0, abs(before), abs(after))
+
+    def energy(self, q: Array) -> float:
+        """Return the potential energy, without machine code made for it."""
+        return float(self.slow.potential_energy(q))
+
+    @cached_property
+    def slow(self) -> Robot:
+        """The robot, run without machine code."""
+        return self.robot if self.robot.backend == "reference" else self.robot.with_backend("reference")
+
     def work(self, q: Array, step: Array, reached: Array) -> float:
         """Return the work of a step, from the forces at both of its ends."""
         there, missing, _ = self.missing(reached)
         return float(0.5 * (step @ self.pushed(q) + np.linalg.lstsq(there, step, rcond=None)[0] @ missing))
 
-    def moved(self, q: Array, step: Array) -> tuple[Array | None, bool]:
-        """Return where a step leads, and whether it was completed or a joint reached a stop first.
+    def moved(self, q: Array, step: Array) -> tuple[Array | None, float]:
+        """Return where a step leads, and the share of it until a joint reached a stop, 1 without.
 
         The result is None if loops do not close.
         """
         try:
             reached = self.closed(self.robot.normalize(self.robot.integrate(q, step)))
         except ClosureError:
-            return None, False
-        at_end = self.stopped(q, step, reached)
-        return (reached, True) if at_end is None else (at_end, False)
+            return None, 0.0
+        return self.stopped(q, step, reached) or (reached, 1.0)
 
 
 class _Downhill:
@@ -498,6 +605,17 @@ class _Downhill:
         inverse = np.linalg.inv(np.linalg.cholesky(mass + floor))
         self.sizes, x = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
         self.back, self.along = motions @ inverse.T @ x, x.T @ inverse @ r
+
+    @property
+    def is_valley(self) -> bool:
+        """Whether the energy is curved upward along all motions."""
+        return bool(self.sizes.min() >= -CURVED * np.abs(self.sizes).max())
+
+    @property
+    def steepest(self) -> tuple[Array, float]:
+        """The motion along which the energy is curved downward most, its largest entry 1, and that curvature."""
+        most = np.abs(self.back[:, 0]).max()
+        return self.back[:, 0] / most, float(self.sizes[0] / most**2)
 
     def step(self, radius: float) -> Array:
         """Return the step of all joints, of which none moves more than ``radius`` radians or meters."""

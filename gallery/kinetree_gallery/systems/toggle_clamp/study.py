@@ -41,7 +41,8 @@ def _clamping(quick: bool) -> Outcome:
     toggle = clamp.constraint_forces(clamp.neutral(), np.zeros(3), np.zeros(3))
     here = clamp.follow({"O": np.array([hardest.x, BEYOND])})
     held = [equilibrium(clamp, at, held=["O"]).tau[0] for at in here]
-    free = [equilibrium(clamp, at, held=[]) for at in (here[0], here[1], clamp.neutral())]
+    free = [equilibrium(clamp, at, held=[]) for at in here]
+    free.append(equilibrium(clamp, clamp.neutral(), held=[], descend=False))  # the place it would fall away from
     energy = clamp.potential_energy(clamp.neutral())
     facts = stated(
         "toggle-clamp", "clamping", torque=torque - by_hand, toggle_force=np.sqrt(2 * STIFFNESS * energy), work=energy,
