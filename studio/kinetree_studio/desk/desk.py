@@ -39,7 +39,10 @@ STUDIO_PORT = 8090
 LARGEST_UPLOAD = 80_000_000
 """Bytes of the largest message: dropped files."""
 
-OWN_SCRIPTS = ("link.js", "start.js", "card.js", "drawing.js", "beside.js", "lesson.js", "desk.js")
+OWN_SCRIPTS = (
+    "link.js", "start.js", "card.js", "drawing.js", "beside.js", "lesson.js", "played.js", "run_curves.js",
+    "run_motion.js", "run_simulation.js", "run.js", "desk.js"
+)  # fmt: skip
 
 FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "mjcf": ".xml", "sdf": ".sdf"}
 
@@ -124,7 +127,7 @@ class Studio:
         own, shared, live = (packaged(f"kinetree_studio.{room}") / "web" for room in ("desk", "view", "page"))
         return assembled(
             own / "desk.html", [(shared, SHARED_SCRIPTS), (live, SCRIPTS), (own, OWN_SCRIPTS)],
-            [(shared, ["page.css"]), (live, ["live.css"]), (own, ["desk.css"])], connect="'self'",
+            [(shared, ["page.css"]), (live, ["live.css"]), (own, ["desk.css", "run.css"])], connect="'self'",
         )  # fmt: skip
 
     def heard(self, news: News) -> News:

@@ -28,8 +28,7 @@ class Beside {
     return this.mechanism.close(own, this.mechanism.reach.map((w, j) => (independent.includes(j) ? 0 : w))) || this.mechanism.close(own);
   }
 
-  follow(app, ghost, q) {
-    const own = this.like(app, q);
+  follow(app, ghost, q, own = this.like(app, q)) {
     if (!own) return;
     this.q = own;
     const seen = this.mechanism.look(own);

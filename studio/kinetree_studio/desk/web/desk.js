@@ -47,7 +47,7 @@ class DeskScene extends LiveScene {
   }
 }
 
-class DeskPage extends LivePage {
+class DeskPage extends PlayedPage {
   constructor(show, engine, desk) {
     DeskPage.next = desk;  // the first picture is made before this object is
     super(show, engine);
@@ -69,7 +69,7 @@ class DeskPage extends LivePage {
 
   see(q) {
     super.see(q);
-    if (this.ghost) this.desk.beside.follow(this, this.ghost, q);
+    if (this.ghost) this.desk.beside.follow(this, this.ghost, q, this.besideState());
   }
 
   grab(held) { super.grab(held); this.desk.builder.chooseBody(this.scene.main.bodies[held.body]); }
@@ -93,8 +93,8 @@ class DeskPage extends LivePage {
     }
   }
 
-  setNumber(k, value) { super.setNumber(k, value); this.desk.tried(); }
-  firstNumbers() { super.firstNumbers(); this.desk.tried(); }
+  setNumber(k, value) { super.setNumber(k, value); this.desk.tried(); this.desk.runs.tried(); }
+  firstNumbers() { super.firstNumbers(); this.desk.tried(); this.desk.runs.tried(); }
   setDrive(which, k, value) { super.setDrive(which, k, value); if (this.mode === "run") this.mixed = true; }
 
   get tries() { return this.values.some((x, k) => Math.abs(x - this.facts.sliders[k].value) > 1e-9 * Math.abs(this.facts.sliders[k].value || 1)); }
@@ -207,6 +207,7 @@ class Desk {
     this.drawing = new Drawing(document.getElementById("drawing"), this);
     this.builder = new Builder(document.getElementById("build"), this);
     this.lesson = new Lesson(document.getElementById("lesson"), this);
+    this.runs = new RunPanel(document.getElementById("dock"), this);
     this.blank = document.getElementById("stage").cloneNode(true);
     this.labels = false;
     addEventListener("beforeunload", (e) => { if (this.unsaved) e.preventDefault(); });
@@ -248,6 +249,7 @@ class Desk {
       if (this.app) { this.app.end(); kinetree.app = null; }
       Object.assign(this, { beside: null, keptLast: null, labels: Boolean(told.content.table || told.content.linkage) });
       this.builder.chosen = null;
+      this.runs.forget();
       await this.show(told);
       if (told.lesson) this.lesson.begin(told.lesson); else this.lesson.end();
       if (this.app && (told.content.table || told.content.linkage)) this.firstView(told.content);
@@ -290,6 +292,7 @@ class Desk {
     this.makeViews();
     if (told.problem) this.say(told.problem);
     else if (told.notes.length) this.say(told.notes.join("\n"));
+    await this.runs.show();
   }
 
   async showRobot({ robot, laws }) {
@@ -328,6 +331,7 @@ class Desk {
       app.engage(engine);
       if (kept) app.restore(kept);
       app.redraw();
+      await this.runs.show();
     } catch (problem) { if (this.app === app) this.say(problem.message); }
   }
 
@@ -376,14 +380,23 @@ class Desk {
     if (!this.packed || !this.app || this.app.waits) return;
     const show = await unpacked(this.packed), about = this.told.undo || "as opened";
     this.beside = await Beside.of(about, show);
+    this.beside.text = this.told.text;
     await this.showRobot(this.told && { robot: this.packed });
     this.makeTop();
     this.makeViews();
     this.builder.show();
     this.say("Change something: this design stays beside it, pale, with dashed curves.");
+    await this.runs.show();
   }
 
-  async leaveBeside() { this.beside = null; await this.showRobot({ robot: this.packed }); this.makeTop(); this.makeViews(); this.builder.show(); }
+  async leaveBeside() {
+    this.beside = null;
+    await this.showRobot({ robot: this.packed });
+    this.makeTop();
+    this.makeViews();
+    this.builder.show();
+    await this.runs.show();
+  }
 
   makeViews() {
     const { app } = this, node = document.getElementById("views");

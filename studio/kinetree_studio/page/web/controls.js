@@ -137,7 +137,7 @@ class Now {
   update() {
     const { app } = this, { facts, told } = app, known = app.knows;
     const driven = facts.joints.filter((j) => j.motor), hasTorque = facts.driven || app.mode === "run", few = driven.length <= MOST_CARDS;
-    this.aside.textContent = { pose: "at rest", turn: "turning", run: "let go" }[app.mode];
+    this.aside.textContent = { pose: "at rest", turn: "turning", run: "let go", shown: "as computed" }[app.mode];
     for (const joint of driven) {
       const torque = known ? told.tau[joint.v] : NaN, unit = facts.forceUnits[joint.v];
       if (few) {

@@ -38,7 +38,7 @@ class Plot {
     const wanted = (e) => {
       const box = this.canvas.getBoundingClientRect();
       const share = (e.clientX - box.left - this.left) / (box.width - this.left - this.right);
-      const [begin, end] = [times[0], times[times.length - 1]];
+      const [begin, end] = [this.times[0], this.times[this.times.length - 1]];
       seek(begin + Math.min(Math.max(share, 0), 1) * (end - begin));
     };
     this.canvas.onpointerdown = (e) => { this.canvas.setPointerCapture(e.pointerId); wanted(e); };
