@@ -132,6 +132,14 @@ class ActingElement:
         """Return its force at each of these spots, along world axes."""
         return []
 
+    def contact_pairs(self) -> Sequence[tuple[Any, Any]]:
+        """Return the two shapes of each spot, if shapes touch there; the force is that on the second one."""
+        return ()
+
+    def ground_height(self, tree: Model, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height of the ground at a place as seen from above; None if it has no ground."""
+        return None
+
     @property
     def kind(self) -> str:
         """The name of its class, for messages."""

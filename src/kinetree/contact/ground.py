@@ -432,6 +432,10 @@ class Ground(ActingElement):
         """Return the force of the ground on each spot, along world axes."""
         return [self._force(touching) for touching in self.touches(tree, q, v)]
 
+    def ground_height(self, tree: Model, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height of the surface at a place, if it is fixed in the world and has one."""
+        return self.surface.height_at(x, y) if self.on is None else None
+
     def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
         """Return the force on every body in its own coordinates at its origin; no joint forces, no states."""
         posed, host = poses(tree, q), self.host(tree)

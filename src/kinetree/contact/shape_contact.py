@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..algorithms.acting_element import ActingElement, Loads, Pushing, Scalars
+from ..algorithms.clearance.heights_below import height_at, highest
 from ..algorithms.clearance.of_robot import solid_of
 from ..algorithms.clearance.placed_solids import PlacedSolid, across, length
 from ..algorithms.clearance.touching_points import check_kinds, touching_area
@@ -36,6 +37,7 @@ from ..spatial.numbers import as_numbers, is_unknown, shown
 from .bristles import Bristles
 from .ground import HuntCrossley, slopes
 from .surfaces import Spot, triple
+from .varied_ground import PLACE, placed_anew, varied_ground
 
 __all__ = ["ShapeContact"]
 
@@ -232,12 +234,16 @@ class ShapeContact(ActingElement):
     friction: Any = None
     shear_stiffness: Any = None
     shear_time: Any = 1e-3
+    varied: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Numbers of ground that differ between lanes, by the shapes' names: see :mod:`.varied_ground`."""
     step: Any = field(default=None, repr=False)
     """Within an implicit step: its length, and velocities and states at its beginning."""
     STANDS_ON = GIVES_BACK = True
 
     @classmethod
-    def of(cls, robot: Robot, pairs: Sequence[Sequence[str]] | None = None, **numbers: Any) -> Self:
+    def of(
+        cls, robot: Robot, pairs: Sequence[Sequence[str]] | None = None, *, terrains: Sequence[Any] = (), **numbers: Any
+    ) -> Self:  # fmt: skip
         """Make the contact of a robot's shapes.
 
         Parameters
@@ -245,6 +251,9 @@ class ShapeContact(ActingElement):
         robot : Robot
         pairs : sequence of pairs of str, optional
             Names of shapes or bodies that may touch; by default all that may, see ``robot.without_contacts``.
+        terrains : sequence of sequences of ContactShape, optional
+            For each world of a batch, its own terrain: the same shapes by name and kind as in the robot's, at other
+            places or of other sizes, such as those of :func:`kinetree.terrain.stairs` with another rise.
         **numbers
             ``normal``, ``friction``, ``shear_stiffness``, ``shear_time``.
         """
@@ -260,6 +269,8 @@ class ShapeContact(ActingElement):
                 "ShapeContact: rebound follows from the damping of normal=",
                 ContactWarning, stacklevel=callers_level(),
             )  # fmt: skip
+        if len(terrains):
+            numbers["varied"] = varied_ground(robot.model, terrains)
         return cls(tuple((shapes[i], shapes[j]) for i, j in chosen), **numbers)
 
     def __post_init__(self) -> None:
@@ -295,10 +306,17 @@ class ShapeContact(ActingElement):
         """Return the numbers of the laws, each with one entry on its last axis and perhaps a batch in front."""
         own = {name: getattr(self, name) for name in NUMBERS}
         found = {name: np.asarray(x, dtype=float)[..., None] for name, x in own.items() if x is not None}
-        return dict(self.normal.parameters()) | found
+        places = {f"{PLACE}{name}": numbers for name, numbers in self.varied.items()}
+        return dict(self.normal.parameters()) | found | places
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> ShapeContact:
         """Return the same contact with other numbers."""
+        if self.varied:
+            own = {name: values.get(f"{PLACE}{name}", numbers) for name, numbers in self.varied.items()}
+            return replace(self, varied=own)._with_laws(values)
+        return self._with_laws(values)
+
+    def _with_laws(self, values: Mapping[str, Sequence[Scalar]]) -> ShapeContact:
         own = {name: values[name][0] for name in NUMBERS if name in values}
         return replace(self, normal=self.normal.with_parameters(values), **own)
 
@@ -333,7 +351,7 @@ class ShapeContact(ActingElement):
         for pair, own in zip(self.pairs, self._places, strict=True):
             for shape in pair:
                 if shape.name not in placed:
-                    placed[shape.name] = _placed(tree, posed, moving, before, shape)
+                    placed[shape.name] = _placed(tree, posed, moving, before, shape, self.varied.get(shape.name))
             first, second = (placed[shape.name] for shape in pair)
             yield self._meeting(pair, (first[0], second[0]), first[1], second[1], z[own])
 
@@ -447,19 +465,37 @@ class ShapeContact(ActingElement):
         """Return the origin of the second shape of each pair, on which the recorded force acts."""
         return [Spot(shape.frame, triple(shape.pose.translation, "a shape")) for _, shape in self.pairs]
 
+    def contact_pairs(self) -> Sequence[tuple[ContactShape, ContactShape]]:
+        """Return the two shapes of each pair."""
+        return list(self.pairs)
+
+    def ground_height(self, tree: Model, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height of all shapes that do not move, as seen from straight above."""
+        still = {s.name: s for pair in self.pairs for s in pair if tree.frame(s.frame).body == BASE}
+        found = []
+        for name, shape in still.items():
+            solid, numbers = solid_of(shape), self.varied.get(name)
+            pose = tree.frame(shape.frame).pose.spatial() @ shape.pose.spatial()
+            placed = PlacedSolid(solid.name, solid.numbers(), pose) if numbers is None else placed_anew(solid, numbers)
+            found.append(height_at(placed, x, y, solid))
+        return highest(found) if found else None
+
     def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
         """Return the force on the second shape of each pair, along world axes."""
         return [meeting.force()[0] for meeting in self._meetings(tree, poses(tree, q), q, v, z)]
 
 
 def _placed(
-    tree: Model, posed: Sequence[Posed], moving: Sequence[Twist], before: Sequence[Twist], shape: ContactShape
+    tree: Model, posed: Sequence[Posed], moving: Sequence[Twist], before: Sequence[Twist], shape: ContactShape,
+    numbers: Sequence[Scalar] | None = None,
 ) -> tuple[TouchingBody, PlacedSolid]:  # fmt: skip
     body, _, frame = of_frame(tree, shape.frame, posed)
     side = TouchingBody(BASE, IDENTITY, ZERO_MOTION, ZERO_MOTION)
     if body != BASE:
         side = TouchingBody(body, posed[body].pose, moving[body].velocity, before[body].velocity)
     solid = solid_of(shape)
+    if numbers is not None:
+        return side, placed_anew(solid, numbers)
     return side, PlacedSolid(solid.name, solid.numbers(), (frame @ shape.pose.spatial()).collapsed())
 
 

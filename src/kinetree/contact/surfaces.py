@@ -45,6 +45,10 @@ LARGEST_WITH_SYMBOLS = 4096
 class Surface(Protocol):
     """Something solid with an outside."""
 
+    def height_at(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height as seen from straight above; None if there is none."""
+        ...
+
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance of a point above the surface (negative inside) and the outward unit normal there."""
         ...
@@ -104,6 +108,12 @@ class Plane:
         turned = up * math.cos(angle) + np.cross(a, up) * math.sin(angle) + a * (a @ up) * (1.0 - math.cos(angle))
         return cls(triple(point, "a point of a plane"), triple(turned, "the normal of a plane"))
 
+    def height_at(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height as seen from straight above; None for a wall."""
+        nx, ny, nz = self.normal
+        offset = sum(a * b for a, b in zip(self.normal, self.point, strict=True))
+        return (offset - nx * x - ny * y) * (1.0 / nz) if nz > 0.0 else None
+
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance along the normal."""
         n = Vec3.of(self.normal)
@@ -134,6 +144,10 @@ class Ball:
         if real_number(self.radius, "the radius of a ball", error=ModelError) <= 0.0:
             raise ModelError(f"the radius of a ball must be positive, not {self.radius!r}")
         object.__setattr__(self, "center", triple(self.center, "the center of a ball"))
+
+    def height_at(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return None: a ball is no ground."""
+        return None
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance from the ball; NaN at its center."""
@@ -213,6 +227,10 @@ class HeightField:
         along_y = self.height(Dual(x, 0.0), Dual(y, 1.0))
         return _value(along_x), _rate(along_x), _rate(along_y)
 
+    def height_at(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height as seen from straight above."""
+        return self._sample(x, y)[0]
+
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance to the nearest point of the surface, searched from straight below."""
         return _above(point, self._sample)
@@ -291,6 +309,10 @@ class Grid:
             return self._coefficients[i0 + i, j0 + j]
         columns = self._coefficients.shape[1]
         return scalar.gather(self._tables[0], 0, i0 * columns + j0 + float(i * columns + j))
+
+    def height_at(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height as seen from straight above."""
+        return self._sample(x, y)[0]
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance to the nearest point of the surface, searched from straight below."""

@@ -52,7 +52,7 @@ def at_rest(gravity: Sequence[float]) -> Attainable:
     return Attainable(np.zeros((10, 0)), np.zeros((6, 0)), np.array([*(g / size), 1.0])[:, None])
 
 
-class PlacedColumns(NamedTuple):
+class JointAtPlaces(NamedTuple):
     """A joint at several positions: batch first, lengths in the robot's own unit."""
 
     to_parent: Array
@@ -78,7 +78,7 @@ def unnoticed(considered: Considered) -> list[Vector]:
     return vectors
 
 
-def handed_on(link: Link, placed: PlacedColumns, parent: Attainable, considered: Considered) -> list[Vector]:
+def handed_on(link: Link, placed: JointAtPlaces, parent: Attainable, considered: Considered) -> list[Vector]:
     """Return the changes that this joint passes on to the parent, which compensates for them."""
     nv = placed.subspace.shape[1]
     rotors = [k for k in range(nv) if considered.rotor(link.index, k) is not None]
@@ -129,7 +129,7 @@ def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
     return rows
 
 
-def carried(placed: PlacedColumns, parent: Attainable) -> Attainable:
+def carried(placed: JointAtPlaces, parent: Attainable) -> Attainable:
     """Return the attainable motions of a body, from those of its parent."""
     felt = np.swapaxes(placed.motion_to_child @ parent.velocities, -1, -2)
     own = placed.subspace
@@ -164,14 +164,14 @@ def holding_force(motion: Array, gravity: Array) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
-def gravity_here(placed: PlacedColumns, parent: Attainable) -> Array:
+def gravity_here(placed: JointAtPlaces, parent: Attainable) -> Array:
     """Return the basis of gravity in the body's axes, and 1, at every position: (n, g, 4)."""
     turned = np.swapaxes(placed.rotation, -1, -2) @ parent.gravity[:3]
     constant = np.broadcast_to(parent.gravity[3:], (*turned.shape[:-2], 1, turned.shape[-1]))
     return np.swapaxes(np.concatenate([turned, constant], axis=-2), -1, -2)
 
 
-def place(link: Link, length: float, rng: np.random.Generator) -> PlacedColumns:
+def place(link: Link, length: float, rng: np.random.Generator) -> JointAtPlaces:
     """Return a joint at random positions, with lengths in the given unit."""
     kind = link.kind
     count = 1 if kind.nv == 0 else SAMPLES * kind.nv
@@ -187,7 +187,7 @@ def place(link: Link, length: float, rng: np.random.Generator) -> PlacedColumns:
     scale = [length if unit == "m" else 1.0 for unit in kind.v_units]
     columns_s = kind.subspace([q[:, k] for k in range(kind.nq)])
     subspace = [spread([*s]) / motion * size for s, size in zip(columns_s, scale, strict=True)]
-    return PlacedColumns(
+    return JointAtPlaces(
         to_parent, to_child, rotation, np.stack(subspace, axis=1) if subspace else np.zeros((count, 0, 6))
     )
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..algorithms import compliant_directions, energy
 from ..algorithms.acting_element import ActingElement, Loads, Scalars, sum_of_loads
+from ..algorithms.clearance.heights_below import highest
 from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
 from ..control.base import Controller
 from ..control.driven_joints import motorless, refuse_motorless
@@ -448,6 +449,32 @@ class DynamicSystem:
     def spots(self) -> list[Any]:
         """The places of all contact forces, in their order."""
         return [spot for part in self.parts for spot in part.element.contact_spots()]
+
+    @cached_property
+    def contact_owners(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """For each contact force, names of what feels it, and of what feels the opposite: shape, frame, body."""
+        found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        for part in self.parts:
+            pairs = part.element.contact_pairs()
+            for k, spot in enumerate(part.element.contact_spots()):
+                if pairs:
+                    first, second = pairs[k]
+                    found.append((self._owners(second.frame, second.name), self._owners(first.frame, first.name)))
+                else:
+                    found.append((self._owners(spot.frame), ()))
+        return found
+
+    def _owners(self, frame: str, *others: str) -> tuple[str, ...]:
+        """Return a frame's names: others, its own, that of its body, and that of the robot of a scene."""
+        body = self.tree.frame(frame).body
+        names = (*others, frame, self.tree.base.name if body < 0 else self.tree.bodies[body].name)
+        return tuple(dict.fromkeys((*names, *(name.partition("/")[0] for name in names if "/" in name))))
+
+    def ground_height(self, x: Scalar, y: Scalar) -> Scalar | None:
+        """Return the height of the ground at a place as seen from above; None without ground."""
+        found = [part.element.ground_height(self.tree, x, y) for part in self.parts]
+        heights = [h for h in found if h is not None]
+        return highest(heights) if heights else None
 
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
         """Return the forces at all spots, along world axes, three numbers each."""

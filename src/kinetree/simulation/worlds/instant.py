@@ -7,19 +7,25 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import centroidal, kinematics
-from ...errors import OptionError, nearest
-from ...spatial import Motion, Scalar, Transform, Vec3
+from ...algorithms.clearance.of_robot import separations
+from ...errors import OptionError, UnknownNameError, nearest
+from ...robot.clearance import chosen_pairs
+from ...spatial import Motion, Scalar, Transform, Vec3, clip, maximum, minimum, sqrt
 from ..elimination_order import LoopChoice
 from ..system import Acting, DynamicSystem
 
 Scalars = Sequence[Scalar]
+
+UPRIGHT = 1e-18
+"""Square of the length of a horizontal direction that counts as none, so that nothing is divided by zero."""
 
 ELSEWHERE = {
     "qpos": "q", "qvel": "v", "velocities": "v", "positions": "q", "ctrl": "action", "actions": "action", "t": "time",
     "tau": "forces", "torques": "forces", "qacc": "accelerations", "com": "center_of_mass", "goals": "goal",
     "xpos": "place", "last_action": "action", "prev_action": "previous_action", "projected_gravity": "up",
     "gravity": "up", "orientation": "pose", "rotation": "pose", "quaternion": "pose", "base_velocity": "twist",
-    "contacts": "contact_forces",
+    "contacts": "contact_forces", "contact": "touches", "collision": "touches", "is_touching": "touches",
+    "height_map": "height_scan", "heights": "height_scan", "measured_heights": "height_scan", "distance": "clearance",
 }  # fmt: skip
 """Names that other libraries use for these attributes."""
 
@@ -132,6 +138,72 @@ class Moment:
                 "m.contact_forces: the World has no ground to touch; give ground=kinetree.ground.Ground(...)"
             )
         return [Vec3(*flat[k : k + 3]) for k in range(0, len(flat), 3)]
+
+    def contact_force(self, name: str, other: str | None = None) -> Vec3:
+        """Return the total contact force on a shape, a body, a frame or a robot of a scene, along world axes.
+
+        With ``other``, only that of contacts with this other one.
+        """
+        total = Vec3(0.0, 0.0, 0.0)
+        for force, sign in self._contacts(name, other):
+            total = total + force * sign
+        return total
+
+    def touches(self, name: str, other: str | None = None) -> Any:
+        """Return whether a shape, a body, a frame or a robot of a scene touches anything, or touches another one.
+
+        The condition ends an episode: ``ended=lambda m: m.touches("trunk", "floor")``.
+        """
+        most: Scalar = 0.0
+        for force, _ in self._contacts(name, other):
+            most = maximum(most, force.dot(force))
+        return most > 0.0
+
+    def _contacts(self, name: str, other: str | None) -> list[tuple[Vec3, float]]:
+        """Return the forces of contacts between two, each with the sign with which the first one feels it."""
+        owners = self.system.contact_owners
+        for one in (name, other):
+            known = dict.fromkeys(x for pair in owners for side in pair for x in side)
+            if one is not None and one not in known:
+                raise UnknownNameError("shape, body or frame that can touch anything", one, known)
+        found = []
+        for k, (feels, against) in enumerate(owners):
+            for mine, others, sign in ((feels, against, 1.0), (against, feels, -1.0)):
+                if name in mine and name not in others and (other is None or other in others):
+                    found.append((self.contact_forces[k], sign))
+        if not found:
+            raise OptionError(f"{name!r} and {other!r} cannot touch: no contact of this World is between them")
+        return found
+
+    def clearance(self, first: str, second: str) -> Scalar:
+        """Return the smallest distance between the shapes of two bodies, or two shapes; negative if they overlap."""
+        pairs = chosen_pairs(self.tree, [(first, second)])
+        found = [x.distance for x in separations(self.tree, self.q, pairs)]
+        least = found[0]
+        for distance in found[1:]:
+            least = minimum(least, distance)
+        return least
+
+    def ground_height(self, x: Scalar, y: Scalar) -> Scalar:
+        """Return the height of the ground at a place, as seen from straight above: of all that stands still."""
+        found = self.system.ground_height(x, y)
+        if found is None:
+            raise OptionError("m.ground_height: the World has no ground that stands still; give ground=...")
+        return found
+
+    def height_scan(self, frame: str, points: Sequence[Sequence[float]], reach: float = 2.0) -> list[Scalar]:
+        """Return heights of the ground at points around a frame, above the frame's origin (negative: below it).
+
+        The points (x, y) lie in a level plane that turns with the frame about the vertical axis, as the ground below a
+        walking machine does.  Heights are limited to ``reach`` meters, which also stands where there is no ground.
+        """
+        pose = self.pose(frame)
+        ahead = pose.rotate(Vec3(1.0, 0.0, 0.0))
+        size = sqrt(ahead.x * ahead.x + ahead.y * ahead.y + UPRIGHT)
+        c, s = ahead.x / size, ahead.y / size
+        at = pose.translation
+        places = [(at.x + c * x - s * y, at.y + s * x + c * y) for x, y in points]
+        return [clip(self.ground_height(*place) - at.z, -reach, reach) for place in places]
 
     @cached_property
     def accelerations(self) -> list[Scalar]:
