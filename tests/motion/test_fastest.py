@@ -71,6 +71,98 @@ def test_limits_hold_between_the_points(acceleration):
         assert np.mean(np.maximum(use.max(axis=1), np.abs(v / 4.0).max(axis=1)) > 0.97) > 0.9
 
 
+@pytest.mark.parametrize("points", [51, 301, 1001])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_limits_hold_between_the_points_of_any_path(points, seed):
+    rng = np.random.default_rng(seed)
+    robot = arm(damping=rng.uniform(0.0, 2.0), friction=rng.uniform(0.0, 1.0))
+    motion = fastest(rng.uniform(-1.0, 1.0, (6, 3)), robot, torque=[90.0, 40.0, 5.0], points=points)
+    q, v, a = motion.states(np.linspace(0.0, motion.end, 10_001)[1:-1])
+    use = np.abs(robot.inverse_dynamics(q, v, a, friction=True)) / [90.0, 40.0, 5.0]
+    assert max(use.max(), (np.abs(v) / 4.0).max()) < 1.0 + 1e-6
+    if points > 100:
+        assert np.mean(np.maximum(use.max(axis=1), np.abs(v / 4.0).max(axis=1)) > 0.95) > 0.9
+
+
+def test_dense_samples_of_a_curve_with_sharp_bends():
+    # knots of the spline are not among the points
+    s = np.linspace(0.0, 6.0, 777)
+    way = np.stack([np.cos(s), 0.6 * np.sin(s) + 0.1 * np.tanh(8.0 * np.sin(3.0 * s)), 0.5 * s / 6], axis=1)
+    robot = arm(damping=0.3)
+    motion = fastest(kt.trajectories.sampled(s, way), robot, torque=[200.0, 90.0, 30.0], points=1001)
+    q, v, a = motion.states(np.linspace(0.0, motion.end, 50_001)[1:-1])
+    use = np.abs(robot.inverse_dynamics(q, v, a, friction=True)) / [200.0, 90.0, 30.0]
+    assert max(use.max(), (np.abs(v) / 4.0).max()) < 1.0 + 1e-6
+
+
+def test_pendulum_by_its_energy():
+    # lifted by its largest torque, then slowed down by it: speeds follow from work, the time is an integral over them
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+
+    b = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.5), effort_limit=8.0)
+    robot, way = compiled(b), 2.0
+    inertia, weight, most = float(robot.mass_matrix(np.zeros(1))[0, 0]), 9.81 * 0.5, 8.0
+
+    def lifted(s):
+        return weight * (1.0 - np.cos(s))
+
+    turn = brentq(lambda s: most * s - lifted(s) - (most * (way - s) + lifted(way) - lifted(s)), 0.1, 1.99)
+    early = quad(lambda r: 2.0 * r / np.sqrt(2.0 / inertia * (most * r * r - lifted(r * r))), 0.0, np.sqrt(turn))[0]
+    late = quad(
+        lambda r: 2.0 * r / np.sqrt(2.0 / inertia * (most * r * r + lifted(way) - lifted(way - r * r))),
+        0.0, np.sqrt(way - turn),
+    )[0]  # fmt: skip
+    motion = fastest([[0.0], [way]], robot, points=4001)
+    assert_allclose(motion.duration, early + late, rtol=1e-4)
+    assert motion.duration > early + late - 1e-9
+
+
+def test_power_of_a_block():
+    # with a large force, a block is left to its power on both halves of the way: m v^2 v' = P
+    mass, power, way = 2.0, 5.0, 1.0
+    motion = fastest([[0.0], [way]], block(effort_limit=1e3), power=power, points=4001)
+    half = (9.0 * mass / (8.0 * power)) ** (1.0 / 3.0) * (way / 2.0) ** (2.0 / 3.0)
+    assert_allclose(motion.duration, 2.0 * half, rtol=1e-2)  # from rest, a power gives an infinite acceleration
+    assert motion.duration > 2.0 * half
+    _, v, a = motion.states(np.linspace(0.0, motion.end, 9001)[1:-1])
+    used = np.abs(mass * a * v)
+    assert used.max() < power * (1.0 + 1e-6)
+    assert np.mean(used > 0.99 * power) > 0.95
+    together = fastest([[0.0], [way]], block(effort_limit=1e3), total_power=power, points=4001)
+    assert_allclose(together.duration, motion.duration, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["power", "total_power"])
+def test_powers_of_an_arm_with_friction(kind):
+    robot = arm(damping=0.8, friction=0.5)
+    most = {"power": np.array([30.0, 20.0, 2.0]), "total_power": 35.0}[kind]
+    motion, free = fastest(WAY, robot, points=1001, **{kind: most}), fastest(WAY, robot, points=1001)
+    assert motion.duration > 1.02 * free.duration
+    q, v, a = motion.states(np.linspace(0.0, motion.end, 20_001)[1:-1])
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    powers = tau * v if kind == "power" else (tau * v).sum(axis=1, keepdims=True)
+    assert (np.abs(powers) / most).max() < 1.0 + 1e-6
+    assert (np.abs(tau) / robot.effort_limits).max() < 1.0 + 1e-6
+    used = np.abs(np.concatenate([powers / most, tau / robot.effort_limits, v / robot.velocity_limits], axis=1))
+    assert np.mean(used.max(axis=1) > 0.98) > 0.9
+
+
+def test_line_and_arc_of_a_tool():
+    robot, q0 = kt.load("kuka-kr5").with_backend("compiled"), np.array([0.3, 0.6, -0.4, 0.2, 0.8, 0.1])
+    here = robot.pose(q0, "link_6")
+    line = kt.trajectories.Line(here, here[:3, 3] + [0.0, 0.2, 0.1], speed=0.2)
+    path = kt.trajectories.ToolMotion(robot, "link_6", line, q0)
+    most = 1.5 * np.abs(robot.inverse_dynamics(q0, np.zeros(6), np.zeros(6))) + 20.0
+    motion = fastest(path, robot, torque=most, velocity=2.0, points=501)
+    q, v, a = motion.states(np.linspace(0.0, motion.end, 2001)[1:-1])
+    use = np.abs(robot.inverse_dynamics(q, v, a, friction=True)) / most
+    assert max(use.max(), np.abs(v).max() / 2.0) < 1.0 + 1e-6
+    assert np.mean(np.maximum(use.max(axis=1), np.abs(v).max(axis=1) / 2.0) > 0.97) > 0.95
+    ways = robot.pose(q, "link_6")[:, :3, 3] - here[:3, 3]
+    assert np.abs(np.cross(ways, [0.0, 0.2, 0.1])).max() < 1e-9
+
+
 def test_as_fast_as_toppra():
     toppra = pytest.importorskip("toppra")
     from toppra import algorithm, constraint

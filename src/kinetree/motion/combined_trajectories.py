@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import OptionError
 from ..spatial.taylor import Jet
 from .piecewise import since
-from .trajectory_interface import Motion, Trajectory, clipped, same_place, within
+from .trajectory_interface import AtOtherTimes, Motion, Trajectory, clipped, same_place, within
 
 
 def _known(part: Trajectory) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def _resting(part: Trajectory, t: Jet) -> Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Repeated(Trajectory):
+class Repeated(AtOtherTimes):
     """A trajectory that is repeated without end.
 
     Parameters
@@ -48,23 +48,14 @@ class Repeated(Trajectory):
             raise OptionError("this trajectory does not end where it started; pass jumps=True if that is intended")
 
     @property
-    def n(self) -> int:
-        """Number of degrees of freedom."""
-        return self.part.n
-
-    @property
-    def nq(self) -> int:
-        """Number of position coordinates."""
-        return self.part.nq
+    def other(self) -> Trajectory:
+        """The trajectory that is repeated."""
+        return self.part
 
     @property
     def start(self) -> float:
         """When the first cycle starts."""
         return self.part.start
-
-    def is_batched(self) -> bool:
-        """Return whether its numbers have a batch in front."""
-        return self.part.is_batched()
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
         """Return the kinks of every cycle between two times."""
@@ -74,10 +65,10 @@ class Repeated(Trajectory):
         once = np.append(self.part.kinks(start, self.part.end), start)
         return within(np.add.outer(rounds * length, once).ravel(), begin, end)
 
-    def motion(self, t: Jet) -> Motion:
-        """Return positions, velocities and accelerations over any scalar."""
+    def along(self, t: Jet) -> Jet:
+        """Return the time within a cycle."""
         begin = self.part.start
-        return self.part.motion(since(t - begin, self.part.end - begin) + begin)
+        return since(t - begin, self.part.end - begin) + begin
 
 
 @dataclass(frozen=True, eq=False)

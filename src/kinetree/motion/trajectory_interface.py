@@ -181,6 +181,38 @@ class Timed(Trajectory):
 
 
 @dataclass(frozen=True, eq=False)
+class AtOtherTimes(Trajectory):
+    """Base of motions that go where another trajectory does, at other times."""
+
+    @property
+    def other(self) -> Trajectory:
+        """The other trajectory."""
+        raise NotImplementedError
+
+    def along(self, t: Jet) -> Jet:
+        """Return the time of the other trajectory at a time."""
+        raise NotImplementedError
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return self.other.n
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.other.nq
+
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
+        return self.other.is_batched()
+
+    def motion(self, t: Jet) -> Motion:
+        """Return positions, velocities and accelerations over any scalar."""
+        return self.other.motion(self.along(t))
+
+
+@dataclass(frozen=True, eq=False)
 class Joined(Trajectory):
     """One trajectory after another, each starting when the previous one ends.
 
