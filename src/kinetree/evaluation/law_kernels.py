@@ -34,7 +34,7 @@ from ..engine import cache
 from ..engine.differentiate import along, costs, jacobian, reverse
 from ..engine.graph import LESS, Graph, Node, TooLong, Undecided, inputs
 from ..engine.kernels.direct_call import DirectCall, available
-from ..engine.kernels.kernel import Kernel, PreparedCall
+from ..engine.kernels.kernel import Kernel, PreparedCall, address_of
 from ..engine.kernels.search_kernel import SearchKernel, trace_search
 from ..engine.kernels.step_kernel import OneStateCall, StepKernel, trace_stages
 from ..engine.llvm import host
@@ -211,8 +211,8 @@ def evaluation_into(kernel: Kernel, arrays: Sequence[Array], out: Array, threads
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.single_address)
     except host.CompilationError as problem:
         raise CompileError(str(problem)) from None
-    table = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-    places = ctypes.addressof(table), out.ctypes.data
+    table = (ctypes.c_void_p * len(arrays))(*map(address_of, arrays))
+    places = ctypes.addressof(table), address_of(out)
 
     def again(alive: object = (table, arrays, out, kernel)) -> object:
         return call(*places)

@@ -293,7 +293,7 @@ class Kernel:
         """Return a call for a batch that stays in place: arrays (count, n) whose numbers may change."""
         self._check(arrays)
         count = max(len(a) for a in arrays)
-        rows = [np.broadcast_to(a, (count, a.shape[-1])) for a in arrays]
+        rows = [a if len(a) == count else np.broadcast_to(a, (count, a.shape[-1])) for a in arrays]
         for a, row in zip(arrays, rows, strict=True):
             if self._rows(row, (count,), count) is not row or self._layout(row) is not None:
                 raise TypeError(f"{self.name}: an array of {a.dtype} {a.shape} would have to be copied at every call")
