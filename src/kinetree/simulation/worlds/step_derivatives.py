@@ -13,7 +13,7 @@ from ...algorithms.closed_derivatives import state_basis
 from ...algorithms.independent_motion import independent_freedoms
 from ...algorithms.loop_clusters import Pivots
 from ...errors import UnsupportedError
-from ...evaluation.law_kernels import LawProgram, StepProgram
+from ...evaluation.law_kernels import LawProgram, StepProgram, prepared_call
 from ...evaluation.step_adjoints import StepText, SweepProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
@@ -95,6 +95,20 @@ class StepDerivatives:
         )
         return program
 
+    def programs(self, moved: Sequence[int]) -> tuple[StepProgram, SweepProgram]:
+        """Return the program of all steps, and that of their derivatives for independent components."""
+        return self._forwards, self._backwards(moved, len(self.independent))
+
+    @property
+    def times(self) -> tuple[float, int, int]:
+        """Seconds of a step, steps of a period, and how many threads share the work."""
+        return self._step, self._substeps, self._threads
+
+    @property
+    def n_state(self) -> int:
+        """Length of a state, with the number for the quality of a mechanism's constraints."""
+        return self._text.sizes.state
+
     def states(self, time: Array, state: Array, numbers: Array) -> Array:
         """Return the end of each step of a period, (..., substeps, n), from its beginning, (..., n)."""
         if state.ndim != 2 or numbers.ndim != 2:
@@ -110,6 +124,10 @@ class StepDerivatives:
         times[:, 0], own[:] = time, numbers
         states[:, : state.shape[-1]], states[:, state.shape[-1] :] = state, np.inf
         return np.reshape(run(), (count, self._substeps, states.shape[-1]))
+
+    def prepared(self, time: Array, state: Array, numbers: Array, moved: Sequence[int] = ()) -> PreparedPeriods:
+        """Return the derivatives of periods whose beginnings stay in place, (count, n) each, with other numbers."""
+        return PreparedPeriods(self, time, state, numbers, moved)
 
     def _is_lost(self, ends: Array) -> Array:
         """Return which periods these steps do not describe: mechanisms stepped in another way, see `Advance`."""
@@ -206,3 +224,57 @@ class StepDerivatives:
         rows[..., 0, : self.count] = weights
         found = self._swept(moved, 1, time, state, ends, numbers, rows)[..., 0, :]
         return found[..., : self.count], found[..., self.count :]
+
+
+class PreparedPeriods:
+    """Periods and their derivatives, for the same arrays again and again.
+
+    Attributes
+    ----------
+    ends : ndarray (count, substeps, n)
+        States at the ends of all steps.
+    found : ndarray (count, independent, StepDerivatives.count + moved)
+        Derivatives of independent components at the end, with respect to all components at the beginning and to the
+        moved numbers.
+    in_rows : ndarray (count, independent * (StepDerivatives.count + moved))
+        The same numbers, in the same memory.
+
+    Parameters
+    ----------
+    steps : StepDerivatives
+    time, state, numbers : ndarrays (count, 1), (count, n), (count, p)
+        Their rows are consecutive numbers.
+    moved : sequence of int
+        Indices of the numbers to differentiate with respect to.
+    """
+
+    def __init__(self, steps: StepDerivatives, time: Array, state: Array, numbers: Array, moved: Sequence[int]) -> None:
+        forwards, backwards = steps.programs(moved)
+        h, substeps, threads = steps.times
+        count, rows = len(state), len(steps.independent)
+        self._given, self._state = state, state
+        if state.shape[-1] < steps.n_state:
+            self._state = np.full((count, steps.n_state), np.inf)
+        length, once = np.full((1, 1), h), np.ones((1, 1))
+        parameters = [numbers] if numbers.shape[-1] else []
+        self.ends = np.zeros((count, substeps, steps.n_state))
+        whole = np.zeros((count + 1, *backwards.kernel.shape))  # one more, for those who read whole vectors
+        self.found = whole[:count, :rows]
+        self.in_rows = whole.reshape(count + 1, -1)[:count, : rows * whole.shape[-1]]
+        weights = np.zeros((1, *backwards.kernel.shape))
+        weights[0, :rows, : steps.count] = np.eye(steps.count)[steps.independent]
+        ends = self.ends.reshape(count, -1)
+        forward = prepared_call(forwards.kernel, [time, length, once, self._state, *parameters], threads)
+        sweep = [time, length, self._state, ends, *parameters, weights.reshape(1, -1)]
+        backward = prepared_call(backwards.kernel, sweep, threads)
+        self._calls = forward.into(self.ends.reshape(count, *forwards.kernel.shape)), backward.into(whole[:count])
+        self._closes = self._state is not state
+
+    def __call__(self) -> None:
+        """Compute all of it anew; periods that end otherwise than these steps say, see `Advance`, have NaN."""
+        if self._closes:
+            self._state[:, : self._given.shape[-1]] = self._given
+        for call in self._calls:
+            call()
+        if self._closes:
+            self.found[~(self.ends[:, -1, -1] >= 1.0)] = np.nan
