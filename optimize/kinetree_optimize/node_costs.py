@@ -17,8 +17,8 @@ import numpy as np
 from kinetree.algorithms.passes import present
 from kinetree.errors import OptionError, ShapeError
 from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.evaluation.second_derivatives import Bend
 from kinetree.evaluation.step_adjoints import rates_along
-from kinetree.simulation.rate_slopes import tangents
 from kinetree.simulation.worlds.instant import Moment
 from kinetree.spatial import Scalar, where
 from kinetree.spatial.arrays import Array
@@ -115,10 +115,12 @@ class NodeCosts:
     dynamics : NodeDynamics
     wanted : Wanted
     at_end : bool
+    second_order : bool
+        Whether second derivatives of differences and limited numbers count.
     """
 
-    def __init__(self, dynamics: NodeDynamics, wanted: Wanted, at_end: bool) -> None:
-        self.dynamics, self.wanted, self.at_end = dynamics, wanted, at_end
+    def __init__(self, dynamics: NodeDynamics, wanted: Wanted, at_end: bool, second_order: bool = False) -> None:
+        self.dynamics, self.wanted, self.at_end, self.second_order = dynamics, wanted, at_end, second_order
         self.named: list[NamedLimit] = []
         """The limits, in their order."""
         self.count_limits()
@@ -255,7 +257,7 @@ class NodeCosts:
             for limit, y in zip(limited, v["y"], strict=True):
                 excess = _excess(limit, y / penalty)
                 rows.append((limit.value, penalty * excess, _weighed(limit, y / penalty, penalty)))
-            columns = [_rates([x for x, _, _ in rows], moved) for moved in self._moved(v["x"], v["u"])]
+            columns = [_rates([x for x, _, _ in rows], moved) for moved in self.dynamics.directions_of(v["x"], v["u"])]
             slope: list[Any] = [0.0] * len(columns)
             curved: dict[tuple[int, int], Any] = {}
             for k, (_, first, second) in enumerate(rows):
@@ -265,21 +267,42 @@ class NodeCosts:
                     for j, b in own[n:]:
                         curved[i, j] = curved.get((i, j), 0.0) + second * a * b
             self._entries = tuple(sorted(curved))
-            return [*slope, *(curved[place] for place in self._entries)]
+            return [*slope, *(curved[place] for place in self._entries), *self._bends(v, [x for _, x, _ in rows])]
 
         return self._program("slopes of the cost", law)
+
+    def _bends(self, v: Mapping[str, Scalars], weights: Scalars) -> list[Scalar]:
+        """Return what second derivatives of differences and limited numbers add, with these weights."""
+        self._bent: tuple[tuple[int, int], ...] = ()
+        if not self.second_order or not weights:
+            return []
+        names = [name for name, n in self.lengths.items() if n]
+
+        def values(*vectors: Scalars) -> list[Scalar]:
+            squares, limited = self._parts(dict.fromkeys(self.lengths, ()) | dict(zip(names, vectors, strict=True)))
+            return [*(x for x, _ in squares), *(limit.value for limit in limited)]
+
+        def directions(*vectors: Scalars) -> Any:
+            given = dict.fromkeys(self.lengths, ()) | dict(zip(names, vectors, strict=True))
+            return self.dynamics.directions_of(given["x"], given["u"])
+
+        bend = Bend(values, lambda _, end: end, [self.lengths[name] for name in names], directions)
+        if bend.looks_up:
+            return []
+        self._bent = bend.places
+        return bend([x for name in names for x in v[name]], weights)
+
+    @property
+    def bends(self) -> tuple[tuple[int, int], ...]:
+        """Places of what second derivatives of differences and limited numbers add, in the upper triangle."""
+        _ = self.slopes
+        return self._bent
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
         """Places of second derivatives that are not always zero, in the upper triangle."""
         _ = self.slopes
         return self._entries
-
-    def _moved(self, x: Scalars, u: Scalars) -> list[list[tuple[Scalar, Scalar]]]:
-        """Return which scalars each component of the state's change and each action moves, and how fast."""
-        d = self.dynamics
-        found = [list(zip(x[: d.nq], column, strict=True)) for column in tangents(d.robot.model, x[: d.nq])]
-        return found + [[(y, 1.0)] for y in (*x[d.nq :], *u)]
 
 
 def _rates(results: list[Scalar], moved: list[tuple[Scalar, Scalar]]) -> list[Scalar]:

@@ -13,11 +13,13 @@ from kinetree.algorithms import kinematics
 from kinetree.control.commands import Commanded
 from kinetree.errors import OptionError, UnknownNameError, UnsupportedError
 from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.evaluation.second_derivatives import Bend
 from kinetree.robot.robot import Robot
 from kinetree.simulation.arguments import check_integrator, force_elements, varied_parameters
 from kinetree.simulation.elimination_order import LoopChoice
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.integrators.fixed_step_methods import FIXED
+from kinetree.simulation.rate_slopes import tangents
 from kinetree.simulation.system import DynamicSystem
 from kinetree.simulation.worlds.actions import commanded
 from kinetree.simulation.worlds.derivative_methods import named_numbers
@@ -83,8 +85,9 @@ class NodeDynamics:
             self.places[name] = slice(first, first + value.shape[-1])
             first += value.shape[-1]
         at, _, _ = named_numbers(self.system, self.places, False)
-        self.commands = list(range(at["command"].start, at["command"].stop))
-        """Places of the action among the numbers of the equation."""
+        self.command_slice = at["command"]
+        """The place of the action among the numbers of the equation."""
+        self.commands = list(range(self.command_slice.start, self.command_slice.stop))
         self.numbers = np.array(self.equation.numbers, dtype=float)
         self.steps = StepDerivatives(self.equation, integrator, step, substeps, start, threads)
         self.nq, self.nv, self.nz = robot.nq, robot.nv, self.system.nz
@@ -114,7 +117,7 @@ class NodeDynamics:
         """Return the numbers of the equation with these actions, (..., n)."""
         found = np.empty((*u.shape[:-1], self.numbers.shape[-1]))
         found[:] = self.numbers
-        found[..., self.commands] = u
+        found[..., self.command_slice] = u
         return found
 
     @cached_property
@@ -177,6 +180,20 @@ class NodeDynamics:
         q = kinematics.integrate(self.robot.model, x[:nq], way[:nv])
         return [*q, *(a + b for a, b in zip(x[nq:], way[nv:], strict=True))]
 
+    def directions_of(self, x: Scalars, u: Scalars) -> list[list[tuple[Scalar, Scalar]]]:
+        """Return which scalars each component of a state's change and each action moves, and how fast."""
+        q = x[: self.nq]
+        found = [list(zip(q, column, strict=True)) for column in tangents(self.robot.model, q)]
+        return found + [[(y, 1.0)] for y in (*x[self.nq :], *u)]
+
+    @cached_property
+    def bend(self) -> Bend:
+        """Second derivatives of where a period ends, for trees."""
+        return Bend(
+            lambda t, x, u: self.after(t[0], x, u), self.apart, (1, self.nx, self.nu),
+            lambda t, x, u: self.directions_of(x, u),
+        )  # fmt: skip
+
     def moment(self, t: Scalar, x: Scalars, u: Scalars, goal: Any) -> Moment:
         """Return the moment at a node, over any scalar."""
         system = self.equation.with_numbers(self.scalars_with(u))
@@ -218,3 +235,39 @@ class NodeDynamics:
             "gap": nd, "bounds": 2 * nu,
         }  # fmt: skip
         return LawProgram(f"planned period of {self.robot.name!r}", law, lengths, True, cpu=self.robot.cpu)
+
+
+class PreparedNodes:
+    """The derivatives of all nodes of some plans, whose arrays stay in place.
+
+    Attributes
+    ----------
+    ends : ndarray (n, nx)
+        Where periods end.
+    steps : ndarray (n, nd * (nd + nu))
+        Derivatives of that, row after row.
+
+    Parameters
+    ----------
+    dynamics : NodeDynamics
+    times, x, u : ndarrays (n, 1), (n, nx), (n, nu)
+    """
+
+    def __init__(self, dynamics: NodeDynamics, times: Array, x: Array, u: Array) -> None:
+        self._dynamics, self._x, self._u = dynamics, x, u
+        self._numbers = dynamics.numbers_with(u)
+        self._periods = dynamics.steps.prepared(times, x, self._numbers, dynamics.commands)
+        self.ends = self._periods.ends[:, -1, : dynamics.nx]
+        self.steps = self._periods.in_rows
+        if dynamics.nd < dynamics.steps.count:
+            self.steps = np.zeros((len(x), dynamics.nd * (dynamics.nd + dynamics.nu)))
+
+    def __call__(self) -> None:
+        """Compute them anew."""
+        d, found = self._dynamics, self._periods.found
+        self._numbers[:, d.command_slice] = self._u
+        self._periods()
+        count = d.steps.count  # of components, which a mechanism cannot change one by one
+        if d.nd < count:
+            steps = self.steps.reshape(len(found), d.nd, d.nd + d.nu)
+            steps[..., : d.nd], steps[..., d.nd :] = found[..., :count] @ d.steps.basis(self._x), found[..., count:]

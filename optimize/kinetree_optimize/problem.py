@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 
 from kinetree.control.commands import SIGNAL, Commanded
 from kinetree.control.driven_joints import gathered
-from kinetree.errors import ExplainsArguments, OptionError, ShapeError, StateError, UnknownNameError, explains_arguments
+from kinetree.errors import (
+    ExplainsArguments,
+    OptionError,
+    ShapeError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+    explains_arguments,
+)
+from kinetree.evaluation.second_derivatives import Bend
 from kinetree.motion.trajectory_interface import Trajectory
 from kinetree.robot.load import as_robot
 from kinetree.robot.robot import Robot
@@ -23,7 +32,7 @@ from kinetree.spatial.numbers import real_number, whole_number
 from .node_costs import NodeCosts, Wanted, checked_goal
 from .nodes import NodeDynamics
 from .plan import Plan, plan_of
-from .riccati import RiccatiProgram
+from .riccati import LONGEST, RiccatiProgram
 from .solver import Budget, FoundPlans, MotionSearch, Progress
 from .sweeps import ForwardPass, Inputs, Texts
 from .terms import Bounded, Term, refuse_not_a_term
@@ -33,6 +42,12 @@ RANGES = ("positions", "velocities", "torques")
 
 LARGEST = 1e300
 """Stands for infinite limits of actions in machine code, where infinity times zero is not a number."""
+
+FEW_DIRECTIONS = 16
+"""Trees with more directions of states and actions have no second derivatives of the dynamics unless asked for."""
+
+SHORT = 3_000
+"""Second derivatives that take at most as many operations count unless told otherwise."""
 
 ROUND = 1e-9
 """How far a horizon may be from a whole number of steps, relative."""
@@ -74,6 +89,9 @@ class MotionProblem(ExplainsArguments):
     tolerance : float
         How close to an optimum, and how well limits are kept, relative to their ranges.
     threads : int
+    second_order : bool, optional
+        Whether the second derivatives of the dynamics count, so that far fewer iterations are needed where the motion
+        is far from linear, as in a swing-up; by default they do for small trees, for which they cost little.
     """
 
     robot: Any
@@ -93,6 +111,7 @@ class MotionProblem(ExplainsArguments):
     goal: Mapping[str, ArrayLike] | None = None
     tolerance: float = 1e-6
     threads: int = 1
+    second_order: bool | None = None
 
     def __post_init__(self) -> None:
         made = object.__setattr__
@@ -176,11 +195,30 @@ class MotionProblem(ExplainsArguments):
         numbers = self._wanted_at(self.times)
         ranges = frozenset(x for x in self.limits if isinstance(x, str))
         wanted = Wanted(self.costs, terms, ranges, goal, numbers)
-        texts = Texts(dynamics, NodeCosts(dynamics, wanted, False), NodeCosts(dynamics, wanted, True), self.threads)
+        bend = self._bend(dynamics)
+        run, end = (NodeCosts(dynamics, wanted, at_end, bend is not None) for at_end in (False, True))
+        texts = Texts(dynamics, run, end, self.threads, bend)
         lower, upper = self._action_limits(dynamics)
         limited = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
-        riccati = RiccatiProgram(texts.layout, limited, self.robot.cpu)
+        riccati = RiccatiProgram(texts.layout, limited, self.robot.cpu, texts.bend)
         self._made.update(dynamics=dynamics, texts=texts, riccati=riccati, wanted=wanted, bounds=(lower, upper))
+
+    def _bend(self, dynamics: NodeDynamics) -> Bend | None:
+        """Return the second derivatives of the dynamics if they count."""
+        if self.second_order is False or (self.second_order is None and dynamics.nd + dynamics.nu > FEW_DIRECTIONS):
+            return None
+        if not dynamics.can_jump:
+            if self.second_order:
+                raise UnsupportedError("second derivatives of the dynamics are for trees: leave second_order out")
+            return None
+        bend = dynamics.bend
+        if self.second_order and (bend.looks_up or bend.operations > LONGEST):
+            raise UnsupportedError(
+                f"second derivatives of the dynamics of {self.robot.name!r} "
+                + ("look up data" if bend.looks_up else f"take {bend.operations:,} operations at every node")
+                + ", for which there is no machine code: leave second_order out"
+            )
+        return bend if self.second_order or (bend.operations <= SHORT and not bend.looks_up) else None
 
     def _action_limits(self, dynamics: NodeDynamics) -> tuple[Array, Array]:
         n, robot = dynamics.nu, self.robot

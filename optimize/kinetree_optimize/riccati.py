@@ -7,13 +7,14 @@ scalars, which become one piece of machine code per node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.evaluation.law_kernels import LawProgram
+from kinetree.evaluation.second_derivatives import Bend
 from kinetree.spatial import Scalar, where
 from kinetree.spatial.arrays import Array
 from kinetree.spatial.linear_systems import ldl, ldl_solve
@@ -24,8 +25,14 @@ ROUNDS = 3
 LONGEST = 60_000
 """Products up to which a node becomes straight-line code; larger ones are computed with matrices of the whole batch."""
 
+NUMBERS = 3
+"""Slope and curvature of the cost along the step, and the least pivot."""
+
 NEAR = 1e-12
 """How far from its limit, relative to the range, an action counts as being at it."""
+
+BESIDE = 1e-6
+"""How far from its limit, relative to the range, an action gets feedback."""
 
 
 class NodeLayout(NamedTuple):
@@ -36,21 +43,30 @@ class NodeLayout(NamedTuple):
     nu: int
     entries: tuple[tuple[int, int], ...]
     """Places of the numbers of the cost's second derivatives that are not always zero."""
+    bends: tuple[tuple[int, int], ...] = ()
+    """Places of what second derivatives of differences and limits add, which follow."""
+    nx: int = 0
+    """Length of a state if second derivatives of the dynamics count, otherwise zero."""
 
     @property
     def n_slopes(self) -> int:
         """Length of the vector of the cost's derivatives."""
-        return self.nd + self.nu + len(self.entries)
+        return self.nd + self.nu + len(self.entries) + len(self.bends)
 
     @property
     def n_value(self) -> int:
-        """Length of the vector of a value: v and the upper triangle of V."""
-        return self.nd + self.nd * (self.nd + 1) // 2
+        """Length of the vector of a value: v, the upper triangle of V, three numbers of all nodes from here on."""
+        return self.nd + self.nd * (self.nd + 1) // 2 + NUMBERS
 
     @property
     def n_result(self) -> int:
-        """Length of the result: value, feed-forward, gains, three numbers."""
-        return self.n_value + self.nu + self.nu * self.nd + 3
+        """Length of the result: value, feed-forward, gains."""
+        return self.n_value + self.nu + self.nu * self.nd
+
+    @property
+    def numbers(self) -> slice:
+        """The place of slope, curvature and least pivot in a value."""
+        return slice(self.n_value - NUMBERS, self.n_value)
 
     @property
     def forward(self) -> slice:
@@ -60,7 +76,7 @@ class NodeLayout(NamedTuple):
     @property
     def gains(self) -> slice:
         """The place of the gains in the result."""
-        return slice(self.n_value + self.nu, self.n_result - 3)
+        return slice(self.n_value + self.nu, self.n_result)
 
     @property
     def products(self) -> int:
@@ -74,6 +90,7 @@ class NodeLayout(NamedTuple):
         return {
             "steps": self.nd * (self.nd + self.nu), "gap": self.nd, "slopes": self.n_slopes, "value": self.n_value,
             "u": self.nu, "bounds": 2 * self.nu, "damping": 1,
+            "t": int(self.nx > 0), "x": self.nx, "share": int(self.nx > 0),
         }  # fmt: skip
 
 
@@ -129,7 +146,7 @@ def _solved(matrix: Any, right: Any) -> tuple[Any, Any]:
 
 def backward(
     a: Any, b: Any, gap: Any, slopes: tuple[Any, Any, Any, Any, Any], value: tuple[Any, Any], u: Any,
-    bounds: tuple[Any, Any] | None, damping: Any,
+    bounds: tuple[Any, Any] | None, damping: Any, bend: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Return value, feed-forward, gains and the predicted change of one node.
 
@@ -147,6 +164,9 @@ def backward(
         Least and largest actions; None if there are none.
     damping
         A number that is added to the curvature along every action.
+    bend
+        Returns what second derivatives of the dynamics add to the curvature by states, by actions and states, and by
+        actions, from the slope of the next value; None if they do not count.
 
     Returns
     -------
@@ -158,32 +178,32 @@ def backward(
     va, vb = curved @ a, curved @ b
     q_x, q_u = by_x + _times(_turned(a), ahead), by_u + _times(_turned(b), ahead)
     q_xx, q_ux, q_uu = by_xx + _turned(a) @ va, by_ux + _turned(b) @ va, by_uu + _turned(b) @ vb
+    if bend is not None:
+        q_xx, q_ux, q_uu = (x + y for x, y in zip((q_xx, q_ux, q_uu), bend(ahead), strict=True))
     nu = q_u.shape[-1]
     eye = np.eye(nu)
     damped = q_uu + damping[..., None, None] * eye if q_uu.dtype != object else q_uu + damping * eye
-    free = None
     if bounds is None:
-        held = q_u * 0.0
+        found, least = _solved(damped, -np.concatenate([q_u[..., None], q_ux], axis=-1))
+        k, gains = found[..., 0], found[..., 1:]
     else:
         down, up = bounds[0] - u, bounds[1] - u
         scale = damped[..., range(nu), range(nu)]
-        near = (up - down) * NEAR
+        near, beside = (up - down) * NEAR, (up - down) * BESIDE
         at_low = _less(-down, near) * _less(0.0 * q_u, q_u)
         at_high = _less(up, near) * _less(q_u, 0.0 * q_u)
-        for _ in range(ROUNDS):
+        for n in range(ROUNDS + 1):
             free = _choose(at_low, 0.0, _choose(at_high, 0.0, np.ones(nu)))
             held = _choose(at_low, down, _choose(at_high, up, np.zeros(nu)))
             right = -(q_u + _times(damped, held)) * free
-            k = _solved(_masked(damped, free, eye), right[..., None])[0][..., 0] + held
-            needed = -(q_u + _times(damped, k)) / scale  # how hard a limit pushes back, as a change of the action
-            at_low, at_high = _less(k + needed, down), _less(up, k + needed)
-        free = _choose(at_low, 0.0, _choose(at_high, 0.0, np.ones(nu)))
-        held = _choose(at_low, down, _choose(at_high, up, np.zeros(nu)))
-    right = -np.concatenate([(q_u + _times(damped, held))[..., None], q_ux], axis=-1)
-    if free is not None:
-        right = right * free[..., None]
-    found, least = _solved(damped if free is None else _masked(damped, free, eye), right)
-    k, gains = found[..., 0] + held, found[..., 1:]
+            found, least = _solved(_masked(damped, free, eye), right[..., None])
+            k = found[..., 0] + held
+            if n < ROUNDS:
+                needed = -(q_u + _times(damped, k)) / scale  # how hard a limit pushes back, as a change of the action
+                at_low, at_high = _less(k + needed, down), _less(up, k + needed)
+        # feedback might push an action that leaves its limit beyond it, and then no step is short enough
+        led = free * (1.0 - _less(-down, beside)) * (1.0 - _less(up, beside))
+        gains = _solved(_masked(damped, led, eye), -q_ux * led[..., None])[0]
     new = q_xx + _turned(q_ux) @ gains
     lead = q_x + _times(_turned(q_ux), k)
     slope, bent = (k * q_u).sum(axis=-1), (k * _times(q_uu, k)).sum(axis=-1)
@@ -204,10 +224,12 @@ class RiccatiProgram:
         Whether actions have limits.
     cpu : str
         The processor to make machine code for; the default one if empty.
+    bend : Bend, optional
+        Second derivatives of the dynamics, if they count.
     """
 
-    def __init__(self, layout: NodeLayout, limited: bool, cpu: str = "") -> None:
-        self.layout, self.limited, self.cpu = layout, limited, cpu
+    def __init__(self, layout: NodeLayout, limited: bool, cpu: str = "", bend: Bend | None = None) -> None:
+        self.layout, self.limited, self.cpu, self.bend = layout, limited, cpu, bend
 
     @property
     def is_compiled(self) -> bool:
@@ -237,18 +259,38 @@ class RiccatiProgram:
         whole = np.zeros((*slopes.shape[:-1], nd + nu, nd + nu), dtype=kind)
         for n, (i, j) in enumerate(self.layout.entries):
             whole[..., i, j] = whole[..., j, i] = slopes[..., nd + nu + n]
+        first = nd + nu + len(self.layout.entries)
+        for n, (i, j) in enumerate(self.layout.bends):
+            added = whole[..., i, j] + given["share"][..., 0] * slopes[..., first + n]
+            whole[..., i, j] = whole[..., j, i] = added
         curved = np.zeros((*value.shape[:-1], nd, nd), dtype=kind)
         rows, columns = np.triu_indices(nd)
-        curved[..., rows, columns] = curved[..., columns, rows] = value[..., nd:]
+        curved[..., rows, columns] = curved[..., columns, rows] = value[..., nd:-NUMBERS]
         bounds = (given["bounds"][..., :nu], given["bounds"][..., nu:]) if self.limited else None
         split = slopes[..., :nd], slopes[..., nd : nd + nu], *_blocks(whole, nd)
         lead, new, k, gains, *numbers = backward(
             steps[..., :nd], steps[..., nd:], given["gap"], split, (value[..., :nd], curved), given["u"], bounds,
-            given["damping"][..., 0],
+            given["damping"][..., 0], self._bent(given) if self.bend else None,
         )  # fmt: skip
-        parts = [lead, new[..., rows, columns], k, gains.reshape(*gains.shape[:-2], nu * nd)]
-        parts += [np.asarray(x, dtype=kind)[..., None] for x in numbers]
+        slope, bent, least = (np.asarray(x, dtype=kind)[..., None] for x in numbers)
+        later = value[..., -NUMBERS:]
+        fewest = _choose(_less(later[..., 2:], least), later[..., 2:], least)
+        total = [slope + later[..., :1], bent + later[..., 1:2], fewest]
+        parts = [lead, new[..., rows, columns], *total, k, gains.reshape(*gains.shape[:-2], nu * nd)]
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
+
+    def _bent(self, given: Mapping[str, Any]) -> Callable[[Any], tuple[Any, Any, Any]]:
+        bend, nd, nu, share = self.bend, self.layout.nd, self.layout.nu, given["share"][0]
+        assert bend is not None
+
+        def added(ahead: Any) -> tuple[Any, Any, Any]:
+            whole = np.zeros((nd + nu, nd + nu), dtype=object)
+            found = bend([*given["t"], *given["x"], *given["u"]], ahead.tolist())
+            for (i, j), x in zip(bend.places, found, strict=True):
+                whole[i, j] = whole[j, i] = share * x
+            return _blocks(whole, nd)
+
+        return added
 
 
 def _blocks(whole: Any, nd: int) -> tuple[Any, Any, Any]:

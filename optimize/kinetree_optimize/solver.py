@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.spatial.arrays import Array
 
 from .riccati import RiccatiProgram
-from .sweeps import SHARES, ForwardPass, Inputs, Passes, Texts
+from .sweeps import CLOSED, SHARES, Inputs, Passes, Texts
 
 OPTIMAL = "optimal"
 INFEASIBLE = "limits cannot be met"
@@ -29,20 +29,33 @@ LOST = "lost"
 SUFFICIENT = 1e-4
 """Fraction of the predicted decrease of the cost that a step has to bring."""
 
+UNSURE = 10.0
+"""How much more of the slope than the square of the model's error a full step may leave."""
+
+POOR = 0.1
+"""If the cost falls by less than this fraction of what was predicted, a shorter step is tried, too."""
+
+SHORT_STEP, HALF_STEP = 0.01, 0.5
+"""Steps that are shortened to this fraction are too long: there is more damping from then on; above the other fraction
+there is less."""
+
+BENDS = (4.0, 0.25, 0.03)
+"""How the share of second derivatives grows at every iteration, how it shrinks where the curvature is not positive with
+them, and below which share they are left out."""
+
+ALL_SHARES = 0.5 ** np.arange(SHARES)
+
 ROUNDING = 1e-13
 """Changes of the cost by less than this fraction of it are rounding."""
 
 LARGEST_PENALTY = 1e8
 """The penalty on violated limits grows up to this factor times the first one."""
 
-FASTER = 0.25
+FASTER = 0.05
 """Violations that do not shrink to this fraction in a round make the penalty grow."""
 
 MOST_DAMPING = 1e10
 """Damping beyond this factor times the curvature of the cost along actions means that a plan has stalled."""
-
-CLOSED = 1e-9
-"""Gaps between nodes below this are none."""
 
 MANY = 16
 """Up to one plan of so many, shorter steps are tried for those alone that need them."""
@@ -127,6 +140,8 @@ class _PlanStates:
         self.iterations = np.zeros(count, dtype=int)
         self.value = np.zeros(count)
         self.cost = np.zeros(count)
+        self.share = np.ones(count)
+        self.bend = np.ones(count)
 
     def of(self, kept: Array) -> None:
         """Keep some of the plans."""
@@ -166,7 +181,6 @@ class MotionSearch:
             [ITERATIONS] * count, np.zeros(count, dtype=int), np.zeros(count), 0.0,
         )  # fmt: skip
         self._gains = layout.gains
-        self._linear = np.zeros(count, dtype=bool)
         if not self.n_limits:
             self.lanes.reduction[:] = budget.tolerance
         self._has_gains = False
@@ -219,14 +233,12 @@ class MotionSearch:
         given.t[:] = times[:, None, None]
         if wanted is not None:
             given.p[:] = wanted
-        passes.gaps[:] = 0.0
+        passes.gaps[:], passes.is_open = 0.0, self.texts.dynamics.can_jump
         forward = passes.all_at_once()
         copies = forward.x.shape[1] // start.shape[0]
-        forward(np.repeat(start, copies, axis=0), np.zeros(forward.x.shape[1]))
-        first = slice(None, start.shape[0])
-        x, u = forward.x[:, first], forward.u[:, first]
-        fine = np.isfinite(x).all(axis=(0, 2))
-        passes.x[:, fine], passes.u[:, fine] = x[:, fine], u[:, fine]
+        forward(np.repeat(start, copies, axis=0), 0.0)
+        fine = np.flatnonzero(np.isfinite(forward.x[:, : start.shape[0]]).all(axis=(0, 2)))
+        passes.motions.take(forward.motions, fine, fine)
         passes.x[0] = start
         lanes.active[:], lanes.damping[:], lanes.weight[:] = True, 0.0, 0.0
         lanes.reduction[:] = self.budget.tolerance
@@ -280,104 +292,118 @@ class MotionSearch:
         passes, lanes = self.passes, self.lanes
         passes.linearize()
         slope, curvature = self._solve()
-        gap = np.abs(passes.gaps).sum(axis=(0, 2))
-        lanes.weight = np.where(gap > CLOSED, np.maximum(lanes.weight, 2.0 * passes.weight_of_gaps), 0.0)
+        closed, gap = True, 0.0
+        if passes.is_open:
+            gap = np.abs(passes.gaps).sum(axis=(0, 2))
+            closed = gap <= CLOSED
+            lanes.weight = np.where(closed, 0.0, np.maximum(lanes.weight, 2.0 * passes.weight_of_gaps))
         with np.errstate(all="ignore"):
             predicted = -(slope + 0.5 * curvature)
-            scale = 1.0 + np.abs(lanes.value)
-            settled = (np.abs(slope) <= lanes.reduction * lanes.reduction * scale) & (gap <= CLOSED)
-        lost = ~np.isfinite(lanes.value) | ~np.isfinite(slope)
-        moving = ~settled & ~lost & lanes.active
-        improved = np.zeros(len(gap), dtype=bool)
+            small = lanes.reduction * lanes.reduction * (1.0 + np.abs(lanes.value))
+            settled = (np.abs(slope) <= small) & closed
+        lost = ~(np.isfinite(lanes.value) & np.isfinite(slope))
+        moving = ~lost & lanes.active
+        was = lanes.value
+        improved = np.zeros(len(moving), dtype=bool)
         if moving.any():
+            was = lanes.value.copy()
             improved = self._step(moving, slope, predicted, gap)
-        failed = moving & ~improved
-        lanes.damping = np.where(
-            failed, np.maximum(lanes.damping * 10.0, lanes.base * 1e-3),
-            np.where(lanes.damping > lanes.base * 1e-7, lanes.damping * 0.2, 0.0),
-        )  # fmt: skip
+        with np.errstate(all="ignore"):
+            # after a full step, about the square of the model's error remains
+            error = (was - lanes.value - predicted) / predicted
+            soon = improved & (lanes.share == 1.0) & closed & (lanes.reduction > self.budget.tolerance)
+            settled |= soon & (UNSURE * error * error * np.abs(slope) <= small)
+        failed = moving & ~improved & ~settled
+        worse = failed | (improved & (lanes.share <= SHORT_STEP))
+        if worse.any() or lanes.damping.any():
+            least = lanes.base * np.where(failed, 1e-3, 1e-5)
+            more = np.maximum(np.where(failed, 10.0, 2.0) * lanes.damping, least)
+            less = lanes.damping * np.where(lanes.share >= HALF_STEP, 0.2, 0.5)
+            less[less < 1e-8 * lanes.base] = 0.0
+            lanes.damping = np.where(worse, more, less)
         stuck = failed & (lanes.damping > MOST_DAMPING * lanes.base)
         return settled & lanes.active, stuck, lost & lanes.active
 
     def _solve(self) -> tuple[Array, Array]:
-        """Run the backward pass, with more damping for plans whose curvature is not positive."""
+        """Run the backward pass; plans whose curvature is not positive get less of second derivatives, or damping."""
         passes, lanes = self.passes, self.lanes
+        (growth, shrink, least_bend), has_bends = BENDS, self.texts.bend is not None
+        lanes.bend = np.clip(growth * lanes.bend, least_bend, 1.0)
         for _ in range(30):
-            passes.damping[:, 0] = lanes.damping
+            passes.damping[:, 0], passes.bend_share[:, 0] = lanes.damping, lanes.bend
             slope, curvature, least = passes.backward()
             bad = ~(least > 0.0) & np.isfinite(lanes.value) & lanes.active & (lanes.damping < MOST_DAMPING * lanes.base)
             if not bad.any():
                 break
+            bent = bad & (lanes.bend > 0.0) & has_bends
+            lanes.bend[bent] *= shrink
+            lanes.bend[lanes.bend < least_bend] = 0.0
+            bad &= ~bent
             lanes.damping[bad] = np.maximum(lanes.damping[bad] * 10.0, lanes.base[bad] * 1e-3)
         return slope, curvature
 
-    def _step(self, moving: Array, slope: Array, predicted: Array, gap: Array) -> Array:
+    def _step(self, moving: Array, slope: Array, predicted: Array, gap: Array | float) -> Array:
         """Try shares of the step, and take the best; return which plans improved."""
         passes, lanes = self.passes, self.lanes
-        start = passes.x[0].copy()
-        improved = np.zeros(len(moving), dtype=bool)
         now = lanes.value + lanes.weight * gap
-        slack = ROUNDING * (1.0 + np.abs(now))
+        slack, wanted = ROUNDING * (1.0 + np.abs(now)), SUFFICIENT * np.minimum(slope, 0.0)
+        gaps = lanes.weight * gap
 
-        def enough(which: Array, share: Array, value: Array) -> Array:
-            wanted = SUFFICIENT * share * np.minimum(slope[which], 0.0)
-            merit = value + lanes.weight[which] * (1.0 - share) * gap[which]
+        def merits(which: Any, share: Any, value: Array) -> Array:
+            """Return costs of tried steps with gaps; infinity where that is not enough less."""
             with np.errstate(all="ignore"):
-                return np.where(merit - now[which] <= wanted + slack[which], merit, np.inf)
+                merit = value + (1.0 - share) * gaps[which]
+                return np.where(merit - now[which] <= share * wanted[which] + slack[which], merit, np.inf)
 
-        shares = 0.5 ** np.arange(SHARES)
-        if len(moving) == 1:
-            forward = passes.all_at_once()
-            cost, value = forward(np.repeat(start, SHARES, axis=0), shares)
-            which = np.zeros(SHARES, dtype=int)
-            improved[0] = self._take(forward, which, np.arange(1), enough(which, shares, value), cost, value)
-            return improved
-        forward = passes.all_at_once()
-        cost, value = forward(start, np.ones(len(moving)))
-        every = np.arange(len(moving))
-        merit = np.where(moving, enough(every, np.ones(len(moving)), value), np.inf)
-        fine = np.isfinite(merit)
-        if fine.any():
-            passes.x[:, fine], passes.u[:, fine] = forward.x[:, fine], forward.u[:, fine]
-            lanes.cost[fine], lanes.value[fine] = cost[fine], value[fine]
-            improved |= fine
-        left, tried = np.flatnonzero(moving & ~fine), 1
-        while len(left) > len(moving) // MANY and tried < SHARES:  # all plans again cost less than copies of many
-            share = np.full(len(moving), shares[tried])
+        forward, plans = passes.all_at_once(), len(moving)
+        lanes.share[moving] = 0.0
+        if plans == 1:
+            cost, value = forward(passes.x[0], ALL_SHARES)
+            merit = merits(0, ALL_SHARES, value)
+            best = int(merit.argmin())
+            if not np.isfinite(merit[best]):
+                return np.zeros(1, dtype=bool)
+            passes.motions.whole[:, 0] = forward.motions.whole[:, best]
+            lanes.cost[0], lanes.value[0], lanes.share[0] = cost[best], value[best], ALL_SHARES[best]
+            return np.ones(1, dtype=bool)
+        start, left, share = passes.x[0], np.flatnonzero(moving), 1.0
+        least, tried = np.full(plans, np.inf), 0
+        while tried < SHARES and (not tried or len(left) > plans // MANY):
+            # all plans again cost less than copies of many
             cost, value = forward(start, share)
-            merit = enough(left, share[left], value[left])
-            own = left[np.isfinite(merit)]
-            passes.x[:, own], passes.u[:, own] = forward.x[:, own], forward.u[:, own]
-            lanes.cost[own], lanes.value[own], improved[own] = cost[own], value[own], True
-            left, tried = left[~np.isfinite(merit)], tried + 1
+            merit = merits(left, share, value[left])
+            better = merit < least[left]
+            own = left[better]
+            passes.candidates.take(forward.motions, own, own)
+            lanes.cost[own], lanes.value[own], lanes.share[own] = cost[own], value[own], share
+            least[own] = merit[better]
+            with np.errstate(all="ignore"):
+                fell = (now[left] - merit) / predicted[left]
+            left = left[~np.isfinite(least[left]) | (better & (fell < POOR))]
+            tried, share = tried + 1, 0.5 * share
+        improved = np.isfinite(least)
+        own = np.flatnonzero(improved)
+        passes.motions.take(passes.candidates, own, own)
+        left = left[~improved[left]]
         if len(left) and tried < SHARES:
-            self._step_of_few(left, shares[tried:], start, enough, improved)
+            self._step_of_few(left, share * ALL_SHARES[: SHARES - tried], merits, improved)
         return improved
 
-    def _step_of_few(
-        self, left: Array, shares: Array, start: Array, enough: Callable[..., Array], improved: Array
-    ) -> None:
+    def _step_of_few(self, left: Array, shares: Array, merits: Callable[..., Array], improved: Array) -> None:
         """Try several shares at once for a few plans."""
         passes, lanes = self.passes, self.lanes
         which, share = np.repeat(left, len(shares)), np.tile(shares, len(left))
         forward = passes.some(which)
-        padded = np.concatenate([share, np.ones(len(forward.share) - len(share))])
-        origin = np.concatenate([which, np.full(len(padded) - len(which), which[0])])
-        cost, value = (x[: len(which)] for x in forward(start[origin], padded))
-        merit = enough(which, share, value).reshape(len(left), len(shares))
+        more = len(forward.share) - len(which)
+        padded, origin = np.concatenate([share, np.ones(more)]), np.concatenate([which, np.full(more, which[0])])
+        cost, value = (x[: len(which)] for x in forward(passes.x[0][origin], padded))
+        merit = merits(which, share, value).reshape(len(left), len(shares))
         best = merit.argmin(axis=1) + np.arange(len(left)) * len(shares)
         good = np.isfinite(merit.min(axis=1))
         own, source = left[good], best[good]
-        passes.x[:, own], passes.u[:, own] = forward.x[:, source], forward.u[:, source]
+        passes.motions.whole[:, own] = forward.motions.whole[:, source]
         lanes.cost[own], lanes.value[own], improved[own] = cost[source], value[source], True
-
-    def _take(self, forward: ForwardPass, which: Array, lane: Array, merit: Array, cost: Array, value: Array) -> bool:
-        best = int(merit.argmin())
-        if not np.isfinite(merit[best]):
-            return False
-        self.passes.x[:, 0], self.passes.u[:, 0] = forward.x[:, best], forward.u[:, best]
-        self.lanes.cost[lane], self.lanes.value[lane] = cost[best], value[best]
-        return True
+        lanes.share[own] = share[source]
 
     # ------------------------------------------------------------------ rounds
 

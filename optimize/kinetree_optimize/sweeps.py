@@ -11,16 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.evaluation.law_kernels import LawProgram, evaluation_into
+from kinetree.evaluation.second_derivatives import Bend
 from kinetree.spatial.arrays import Array
 
 from .node_costs import NodeCosts
-from .nodes import NodeDynamics
-from .riccati import NodeLayout, RiccatiProgram
+from .nodes import NodeDynamics, PreparedNodes
+from .riccati import NUMBERS, NodeLayout, RiccatiProgram
 
 Call = Callable[[], object]
 
 SHARES = 8
 """How many lengths of a step are tried at once."""
+
+CLOSED = 1e-9
+"""Gaps between nodes below this are none."""
 
 
 def bound(program: LawProgram, vectors: Mapping[str, Array], out: Array, threads: int = 1) -> Call:
@@ -35,6 +39,13 @@ def bound(program: LawProgram, vectors: Mapping[str, Array], out: Array, threads
     return slow
 
 
+def flattened(x: Array) -> Array:
+    """Return a view of numbers at nodes (N, L, n) with all of them in one row, (N L, n)."""
+    found = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+    assert np.may_share_memory(found, x) or not x.size, "a copy would not follow its changes"
+    return found
+
+
 class Texts(NamedTuple):
     """What is the same for all plans of a problem."""
 
@@ -42,6 +53,8 @@ class Texts(NamedTuple):
     run: NodeCosts
     end: NodeCosts
     threads: int
+    bend: Bend | None = None
+    """Second derivatives of the dynamics, if they count."""
 
     @property
     def layout(self) -> NodeLayout:
@@ -50,7 +63,7 @@ class Texts(NamedTuple):
         entries = self.run.entries
         if d.nd < d.steps.count:  # directions of a mechanism mix all components
             entries = tuple((i, j) for i in range(d.nd + d.nu) for j in range(i, d.nd + d.nu))
-        return NodeLayout(d.nd, d.nu, entries)
+        return NodeLayout(d.nd, d.nu, entries, self.run.bends, d.nx if self.bend else 0)
 
 
 class Inputs(NamedTuple):
@@ -86,14 +99,15 @@ class CostPass:
     def __init__(self, texts: Texts, given: Inputs, x: Array, u: Array) -> None:
         nodes, lanes = u.shape[:2]
         self.given = given
-        self._penalty = np.empty((nodes * lanes, 1))
+        self._penalty = np.ones((nodes * lanes, 1))
         arrays = {"t": given.t[:-1], "x": x[:-1], "u": u, "p": given.p[:-1], "y": given.y}
-        flat = {name: a.reshape(nodes * lanes, a.shape[-1]) for name, a in arrays.items()}
+        flat = {name: flattened(a) for name, a in arrays.items()}
         flat["penalty"] = self._penalty
         last = {"t": given.t[-1], "x": x[-1], "p": given.p[-1], "y": given.y_end, "penalty": given.penalty}
         self._vectors, self._texts, self._shape = (flat, last), texts, (nodes, lanes)
-        self._calls: dict[str, tuple[Call, Call]] = {}
+        self._calls: dict[str, tuple[Call, ...]] = {}
         self._found = np.empty((nodes * lanes, 2)), np.empty((lanes, 2))
+        self._by_node = self._found[0].reshape(nodes, 2 * lanes)
         sizes = [2 * len(costs.named) for costs in (texts.run, texts.end)]
         self._limits = np.zeros((nodes * lanes, sizes[0])), np.zeros((lanes, sizes[1]))
 
@@ -102,9 +116,11 @@ class CostPass:
         if what not in self._calls:
             texts, made = self._texts, []
             for costs, vectors, out in zip((texts.run, texts.end), self._vectors, outs, strict=True):
-                made.append(bound(getattr(costs, what), vectors, out, texts.threads) if out.size else _nothing)
-            self._calls[what] = made[0], made[1]
-        self._penalty.reshape(self._shape)[:] = self.given.penalty[:, 0]
+                if out.size:
+                    made.append(bound(getattr(costs, what), vectors, out, texts.threads))
+            self._calls[what] = tuple(made)
+        if self._texts.run.named:
+            self._penalty.reshape(self._shape)[:] = self.given.penalty[:, 0]
         for call in self._calls[what]:
             call()
 
@@ -112,7 +128,7 @@ class CostPass:
         """Return costs, and costs with what limits add, (L,)."""
         self._call("value", self._found)
         with np.errstate(all="ignore"):
-            total = self._found[0].reshape(*self._shape, 2).sum(axis=0) + self._found[1]
+            total = np.add.reduce(self._by_node).reshape(-1, 2) + self._found[1]
             return total[:, 0], total[:, 0] + total[:, 1]
 
     def slopes(self, out: Array, out_end: Array) -> None:
@@ -132,8 +148,26 @@ class CostPass:
         return found[0], found[2], found[1], found[3]
 
 
-def _nothing() -> None:
-    """Evaluate nothing: there are no limits."""
+class Motions:
+    """Motions of plans, (N + 1, L): the state of each node follows the action that led to it in memory."""
+
+    def __init__(self, nodes: int, lanes: int, nx: int, nu: int) -> None:
+        self.whole = np.zeros((nodes + 1, lanes, nx + nu))
+        self.x, self.u = self.whole[..., :nx], self.whole[1:, :, nx:]
+
+    @classmethod
+    def of(cls, x: Array, u: Array) -> Motions:
+        """Return copies."""
+        made = cls(u.shape[0], u.shape[1], x.shape[-1], u.shape[-1])
+        made.x[:], made.u[:] = x, u
+        return made
+
+    def take(self, other: Motions, own: Array, source: Array) -> None:
+        """Take some plans from others; all if as many are listed as there are."""
+        if len(own) == self.whole.shape[1] == other.whole.shape[1]:
+            self.whole[:] = other.whole
+        else:
+            self.whole[:, own] = other.whole[:, source]
 
 
 class ForwardPass:
@@ -154,27 +188,23 @@ class ForwardPass:
         d = texts.dynamics
         nodes, lanes = given.y.shape[:2]
         self.share = np.ones((lanes, 1))
-        self.x, self.u = np.zeros((nodes + 1, lanes, d.nx)), np.zeros((nodes, lanes, d.nu))
+        self.motions = Motions(nodes, lanes, d.nx, d.nu)
+        self.x, self.u = self.motions.x, self.motions.u
         self.arrays = old_x, old_u, feedback, gaps
-        self._reached = np.zeros((nodes, lanes, d.nx + d.nu))
-        self._first = np.zeros((lanes, d.nx))
-        self._nx = d.nx
         self._calls = [
             bound(d.follow, {
-                "t": given.t[k], "x": self._reached[k - 1][:, : d.nx] if k else self._first, "old": old_x[k],
-                "u": old_u[k], "forward": feedback[k][:, : d.nu], "gains": feedback[k][:, d.nu :],
-                "share": self.share, "gap": gaps[k], "bounds": given.bounds,
-            }, self._reached[k], texts.threads)
+                "t": given.t[k], "x": self.x[k], "old": old_x[k], "u": old_u[k], "forward": feedback[k][:, : d.nu],
+                "gains": feedback[k][:, d.nu :], "share": self.share, "gap": gaps[k], "bounds": given.bounds,
+            }, self.motions.whole[k + 1], texts.threads)
             for k in range(nodes)
         ]  # fmt: skip
         self.costs = CostPass(texts, given, self.x, self.u)
 
-    def __call__(self, start: Array, share: Array) -> tuple[Array, Array]:
+    def __call__(self, start: Array, share: Array | float) -> tuple[Array, Array]:
         """Move from the starts (L, nx) by shares (L,) of the steps; return costs, without and with limits."""
-        self.share[:, 0], self._first[:] = share, start
+        self.share[:, 0], self.x[0] = share, start
         for call in self._calls:
             call()
-        self.x[0], self.x[1:], self.u[:] = start, self._reached[..., : self._nx], self._reached[..., self._nx :]
         return self.costs.values()
 
 
@@ -183,34 +213,46 @@ class Passes:
 
     def __init__(self, texts: Texts, riccati: RiccatiProgram, given: Inputs, x: Array, u: Array) -> None:
         d, layout = texts.dynamics, texts.layout
-        self.texts, self.given, self.x, self.u, self._riccati = texts, given, x, u, riccati
+        self.texts, self.given, self._riccati = texts, given, riccati
         nodes, lanes = u.shape[:2]
+        self.motions = Motions.of(x, u)
+        self.x, self.u = self.motions.x, self.motions.u
+        self.candidates = Motions(nodes, lanes, d.nx, d.nu)
         self.gaps = np.zeros((nodes, lanes, d.nd))
+        self.is_open = d.can_jump
+        """Whether nodes may begin apart from where the one before ended."""
         self.found = np.zeros((nodes, lanes, layout.n_result))
         self.damping = np.zeros((lanes, 1))
-        self.costs = CostPass(texts, given, x, u)
-        self._steps = np.zeros((nodes, lanes, d.nd * (d.nd + d.nu)))
+        self.bend_share = np.ones((lanes, 1))
+        self.costs = CostPass(texts, given, self.x, self.u)
         self._slopes = np.zeros((nodes, lanes, layout.n_slopes))
         count = d.steps.count
         self._full = self._slopes
         if d.nd < count:
             self._full = np.zeros((nodes, lanes, count + d.nu + len(texts.run.entries)))
-        self._end = np.zeros((lanes, count + len(texts.end.entries)))
+        self._end = np.zeros((lanes, count + len(texts.end.entries) + len(texts.end.bends)))
         self._value = np.zeros((lanes, layout.n_value))
+        self._value[:, -1] = np.inf
+        place = {entry: d.nd + k for k, entry in enumerate(zip(*map(list, np.triu_indices(d.nd)), strict=True))}
+        self._end_places = [[place.get(entry, 0) for entry in own] for own in (texts.end.entries, texts.end.bends)]
+        self._dynamics = PreparedNodes(d, flattened(given.t[:-1]), flattened(self.x[:-1]), flattened(self.u))
+        steps = self._dynamics.steps
+        self._find_gaps: Call | None = None
+        if d.can_jump:
+            vectors = {"a": flattened(self.x[1:]), "b": self._dynamics.ends}
+            self._find_gaps = bound(d.apart_program, vectors, self.gaps.reshape(-1, d.nd), texts.threads)
         self._vectors = [
             {
-                "steps": self._steps[k], "gap": self.gaps[k], "slopes": self._slopes[k],
-                "value": self.found[k + 1][:, : layout.n_value] if k + 1 < nodes else self._value, "u": u[k],
-                "bounds": given.bounds, "damping": self.damping,
+                "steps": steps[k * lanes : (k + 1) * lanes], "gap": self.gaps[k], "slopes": self._slopes[k],
+                "value": self.found[k + 1][:, : layout.n_value] if k + 1 < nodes else self._value, "u": self.u[k],
+                "bounds": given.bounds, "damping": self.damping, "t": given.t[k], "x": self.x[k],
+                "share": self.bend_share,
             }
             for k in range(nodes)
         ]  # fmt: skip
-        self._calls: list[Call] = []
-        if riccati.is_compiled:
-            self._calls = [
-                bound(riccati.program, vectors, own, texts.threads)
-                for vectors, own in zip(self._vectors, self.found, strict=True)
-            ]
+        self._calls = [
+            bound(riccati.program, self._vectors[k], self.found[k], texts.threads) for k in reversed(range(nodes))
+        ]
         self._forward: dict[int, ForwardPass] = {}
 
     # ------------------------------------------------------------------ slopes
@@ -218,31 +260,20 @@ class Passes:
     def linearize(self) -> None:
         """Find how states and costs change, at all nodes of all plans."""
         d = self.texts.dynamics
-        nodes, lanes = self.u.shape[:2]
-        times = self.given.t[:-1].reshape(-1)
-        x, u = self.x[:-1].reshape(-1, d.nx), self.u.reshape(-1, d.nu)
-        ends = d.ends(times, x, u)
-        self._steps.reshape(nodes * lanes, d.nd, d.nd + d.nu)[:] = d.slopes(times, x, ends, u)
-        if d.can_jump:
-            reached = np.ascontiguousarray(ends[:, -1, : d.nx])
-            there = self.x[1:].reshape(-1, d.nx)
-            self.gaps.reshape(-1, d.nd)[:] = d.apart_program({"a": there, "b": reached}, self.texts.threads)
+        self._dynamics()
+        if self.is_open and self._find_gaps is not None:
+            self._find_gaps()
+            if np.abs(self.gaps).max() <= CLOSED:
+                self.gaps[:], self.is_open = 0.0, False
         self.costs.slopes(self._full, self._end)
-        self._lay_out_slopes()
+        if d.nd < d.steps.count:
+            self._lead_slopes()
 
-    def _lay_out_slopes(self) -> None:
-        d, layout = self.texts.dynamics, self.texts.layout
-        count, basis = d.steps.count, None
-        rows, columns = np.triu_indices(d.nd)
-        end_basis = d.basis(self.x[-1])
-        curved = _symmetric(self._end[:, count:], self.texts.end.entries, count)
-        slope = self._end[:, :count]
-        if end_basis is not None:
-            slope, curved = _led(slope, end_basis), _led_twice(curved, end_basis)
-            basis = d.basis(self.x[:-1])
-        self._value[:, : d.nd], self._value[:, d.nd :] = slope, curved[:, rows, columns]
-        if basis is None:
-            return
+    def _lead_slopes(self) -> None:
+        """Find slopes along the directions of a mechanism from those along all components."""
+        d, layout, count = self.texts.dynamics, self.texts.layout, self.texts.dynamics.steps.count
+        basis = d.basis(self.x[:-1])
+        assert basis is not None
         nu, m = d.nu, count + d.nu
         whole = np.zeros((*basis.shape[:-2], m, d.nd + nu))
         whole[..., :count, : d.nd] = basis
@@ -252,17 +283,33 @@ class Passes:
         self._slopes[..., : d.nd + nu] = _led(self._full[..., :m], whole)
         self._slopes[..., d.nd + nu :] = curved[..., places[0], places[1]]
 
+    def _lay_out_value(self) -> None:
+        """Write the slopes and curvatures of the cost at the end."""
+        d, value, count = self.texts.dynamics, self._value, self.texts.dynamics.steps.count
+        entries, bends = self._end_places
+        if d.nd == count:
+            value[:, :count] = self._end[:, :count]
+            middle = count + len(entries)
+            value[:, entries] = self._end[:, count:middle]
+            if bends:
+                value[:, [k for k in bends if k not in entries]] = 0.0
+                value[:, bends] += self.bend_share * self._end[:, middle:]
+            return
+        basis, (rows, columns) = d.basis(self.x[-1]), np.triu_indices(d.nd)
+        assert basis is not None
+        curved = _led_twice(_symmetric(self._end[:, count:], self.texts.end.entries, count), basis)
+        value[:, : d.nd] = _led(self._end[:, :count], basis)
+        value[:, d.nd : -NUMBERS] = curved[:, rows, columns]
+
     # ------------------------------------------------------------------ backward
 
     def backward(self) -> tuple[Array, Array, Array]:
         """Return the slope and the curvature of the cost along the step, and the least pivot, each (L,)."""
-        for call in reversed(self._calls):
+        self._lay_out_value()
+        for call in self._calls:
             call()
-        if not self._calls:
-            for k in reversed(range(len(self._vectors))):
-                self.found[k] = self._riccati(self._vectors[k])
-        last = self.found[..., -3:]
-        return last[..., 0].sum(axis=0), last[..., 1].sum(axis=0), last[..., 2].min(axis=0)
+        slope, curvature, least = self.found[0][:, self.texts.layout.numbers].T.copy()
+        return slope, curvature, least
 
     @property
     def feedback(self) -> Array:
@@ -274,10 +321,6 @@ class Passes:
     def weight_of_gaps(self) -> Array:
         """How much the cost changes with a gap, at most, (L,)."""
         return np.abs(self.found[..., : self.texts.dynamics.nd]).max(axis=(0, 2))
-
-    def largest_action_step(self) -> Array:
-        """Return the largest change of an action that the backward pass proposes, (L,)."""
-        return np.abs(self.found[..., self.texts.layout.forward]).max(axis=(0, 2))
 
     # ------------------------------------------------------------------ forward
 
@@ -308,7 +351,8 @@ class Passes:
 
 def _copy_into(costs: CostPass, given: Inputs, lanes: Array) -> None:
     for own, x in zip(costs.given, given, strict=True):
-        own[...] = x[:, lanes] if x.ndim == 3 else x[lanes]
+        if x.shape[-1]:
+            own[...] = x[:, lanes] if x.ndim == 3 else x[lanes]
 
 
 def _symmetric(numbers: Array, entries: Sequence[tuple[int, int]], n: int) -> Array:

@@ -116,6 +116,7 @@ def tvlqr(
     layout = NodeLayout(n, nu, tuple((k, k) for k in range(n + nu)))
     riccati = RiccatiProgram(layout, False)
     value = np.zeros(layout.n_value)
+    value[layout.numbers.stop - 1] = np.inf  # no pivot yet
     diagonal = [k for k, (i, j) in enumerate(zip(*np.triu_indices(n), strict=True)) if i == j]
     value[n + np.array(diagonal)] = end * weights[:n]
     slopes = np.concatenate([np.zeros(n + nu), h * weights])

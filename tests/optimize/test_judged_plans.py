@@ -69,8 +69,9 @@ def test_a_leg_on_compliant_ground_is_planned_through_its_contact():
     high = o.FramePosition("trunk", [0.0, 0.0, q0[0] + 0.25], axes="z", weight=200.0, at="end")
     costs = [o.Effort(weight=1e-4), high, o.Positions(q0, joints=["thigh_joint", "shank_joint"], weight=1e-2)]
     plan = kt.optimize(
-        robot, q0, horizon=0.4, step=0.01, substeps=5, costs=costs, limits=["torques"], ground=ground, tolerance=1e-6
-    )
+        robot, q0, horizon=0.4, step=0.01, substeps=5, costs=costs, limits=["torques"], ground=ground, tolerance=1e-6,
+        iterations=1000,
+    )  # fmt: skip
     assert plan.success, plan
     assert plan.q[-1, 0] > q0[0] + 0.15  # it jumps
     assert np.abs(plan.record().contact_forces[-1]).max() == 0.0

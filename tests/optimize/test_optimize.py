@@ -119,7 +119,7 @@ def test_swing_up_equals_ipopt():
 def test_plan_is_what_the_world_does():
     up = [0.0, np.pi]
     robot = cart_pole()
-    plan = kt.optimize(robot, horizon=1.0, step=0.02, costs=[o.Effort(weight=1e-2), o.Positions(up)], iterations=20)
+    plan = kt.optimize(robot, horizon=1.0, step=0.02, costs=[o.Effort(weight=1e-2), o.Positions(up)], iterations=5)
     world = kt.World(robot, step=0.02)
     for u in plan.u:
         world.step(u)
