@@ -148,21 +148,21 @@ class CostPass:
         return found[0], found[2], found[1], found[3]
 
 
-class Motions:
-    """Motions of plans, (N + 1, L): the state of each node follows the action that led to it in memory."""
+class PlannedMotions:
+    """PlannedMotions of plans, (N + 1, L): the state of each node follows the action that led to it in memory."""
 
     def __init__(self, nodes: int, lanes: int, nx: int, nu: int) -> None:
         self.whole = np.zeros((nodes + 1, lanes, nx + nu))
         self.x, self.u = self.whole[..., :nx], self.whole[1:, :, nx:]
 
     @classmethod
-    def of(cls, x: Array, u: Array) -> Motions:
+    def of(cls, x: Array, u: Array) -> PlannedMotions:
         """Return copies."""
         made = cls(u.shape[0], u.shape[1], x.shape[-1], u.shape[-1])
         made.x[:], made.u[:] = x, u
         return made
 
-    def take(self, other: Motions, own: Array, source: Array) -> None:
+    def take(self, other: PlannedMotions, own: Array, source: Array) -> None:
         """Take some plans from others; all if as many are listed as there are."""
         if len(own) == self.whole.shape[1] == other.whole.shape[1]:
             self.whole[:] = other.whole
@@ -188,7 +188,7 @@ class ForwardPass:
         d = texts.dynamics
         nodes, lanes = given.y.shape[:2]
         self.share = np.ones((lanes, 1))
-        self.motions = Motions(nodes, lanes, d.nx, d.nu)
+        self.motions = PlannedMotions(nodes, lanes, d.nx, d.nu)
         self.x, self.u = self.motions.x, self.motions.u
         self.arrays = old_x, old_u, feedback, gaps
         self._calls = [
@@ -215,9 +215,9 @@ class Passes:
         d, layout = texts.dynamics, texts.layout
         self.texts, self.given, self._riccati = texts, given, riccati
         nodes, lanes = u.shape[:2]
-        self.motions = Motions.of(x, u)
+        self.motions = PlannedMotions.of(x, u)
         self.x, self.u = self.motions.x, self.motions.u
-        self.candidates = Motions(nodes, lanes, d.nx, d.nu)
+        self.candidates = PlannedMotions(nodes, lanes, d.nx, d.nu)
         self.gaps = np.zeros((nodes, lanes, d.nd))
         self.is_open = d.can_jump
         """Whether nodes may begin apart from where the one before ended."""
