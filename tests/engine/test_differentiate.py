@@ -224,7 +224,7 @@ def test_partial_derivatives_by_formula(kind):
 
 
 def test_no_kind_of_node_is_forgotten():
-    assert set(FORMULAS) | {"select", "gather"} == set(KINDS) - {"const", "input"}
+    assert set(FORMULAS) | {"select", "gather", "call"} == set(KINDS) - {"const", "input"}
 
 
 def test_a_kind_nobody_knows_is_refused():

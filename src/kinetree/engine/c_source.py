@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from importlib import resources
@@ -18,6 +18,7 @@ from string import Template
 
 import numpy as np
 
+from .functions import written_out
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .llvm.trigonometry import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
 
@@ -132,6 +133,7 @@ class _BodyWriter:
     """Turns one graph into statements."""
 
     def __init__(self, dialect: Dialect, function: CFunction) -> None:
+        function = replace(function, outputs=written_out(function.graph, function.outputs))
         self.dialect, self.f, self.graph = dialect, function, function.graph
         self.order = self.graph.reachable(function.outputs)
         self.wanted: dict[int, list[int]] = {}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from .functions import written_out
 from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, GATHER, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 
@@ -61,7 +62,7 @@ class Count:
 
 def count(graph: Graph, outputs: Sequence[int]) -> Count:
     """Count the operations that the outputs need; constants are already folded and equal nodes are one node."""
-    order = graph.reachable(outputs)
+    order = graph.reachable(written_out(graph, outputs))
     kinds = Counter(graph.kinds[i] for i in order)
     angles = {graph.args[i][0] for i in order if graph.kinds[i] in (SIN, COS)}
     return Count(

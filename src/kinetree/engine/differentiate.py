@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .functions import written_out
 from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, GATHER, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .trace import Traced
 
@@ -70,6 +71,7 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
         One node per output.
     """
     zero = graph.const(0.0)
+    outputs = written_out(graph, outputs, rates)
     known = {i: rate for i, rate in rates.items() if rate != zero}
     for i in _needed(graph, outputs):
         if i in rates or not any(a in known for a in graph.args[i]):
@@ -100,6 +102,7 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
         One node per entry of ``wrt``.
     """
     zero = graph.const(0.0)
+    outputs = written_out(graph, outputs, wrt)
     order = _needed(graph, outputs)
     active = dependents(graph, order, wrt)
     guards = _guards(graph, order, outputs)
@@ -205,6 +208,7 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
     """
     if mode not in MODES:
         raise ValueError(f"there is no mode of differentiation {mode!r}; there are {', '.join(MODES)}")
+    outputs = written_out(graph, outputs, wrt)
     if mode == "auto":
         return _cheaper(graph, outputs, wrt)
     one = graph.const(1.0)
@@ -239,6 +243,7 @@ def costs(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> tuple[int
     Each node between takes a multiplication and an addition per active argument, as often as
     there are inputs it depends on (columns) or outputs that depend on it (rows).
     """
+    outputs = written_out(graph, outputs, wrt)
     order = _needed(graph, outputs)
     below = _inputs_of_nodes(graph, order, wrt)
     above = _outputs_of_nodes(graph, order, outputs, below)

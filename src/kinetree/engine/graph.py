@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from . import exponentials
+from . import exponentials, functions
 
 CONST, INPUT = "const", "input"
 ADD, SUB, MUL, DIV, NEG, FMA = "add", "sub", "mul", "div", "neg", "fma"
 SQRT, SIN, COS, ATAN2, ABS = "sqrt", "sin", "cos", "atan2", "abs"
-LESS, SELECT, GATHER = "less", "select", "gather"
+LESS, SELECT, GATHER, CALL = "less", "select", "gather", "call"
 
-KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS, LESS, SELECT, GATHER)
+KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS, LESS, SELECT, GATHER, CALL)
 """All node kinds. ``fma(a, b, c)`` is a*b + c, rounded once; it appears only after :func:`fuse`.
-``gather(i)`` is a number of row i of a table, which is data: see :meth:`Graph.gather`."""
+``gather(i)`` is a number of row i of a table, which is data: see :meth:`Graph.gather`; ``call``: :mod:`.functions`."""
 
 _COLUMN_BITS = 24
 """Bits for the column in the number that encodes a table, how many columns it has, and one of them."""
@@ -49,7 +49,8 @@ class Graph:
         self.tables: list[np.ndarray] = [] if tables is None else tables
         self.kinds: list[str] = []
         self.args: list[tuple[int, ...]] = []
-        self.values: list[float | int] = []
+        self.values: list[Any] = []
+        self.functions: dict[Any, functions.CalledFunction] = {}
         self.in_short_waits = False  # see .order
         self._known: dict[tuple[Any, ...], int] = {}
 
@@ -79,13 +80,13 @@ class Graph:
             return self.const(other.values[i])
         if kind == INPUT:
             return self.input(int(other.values[i]))
-        if kind == GATHER:  # both graphs know the table by the same number
-            return self._gathered(int(other.values[i]), place[other.args[i][0]])
+        if kind in (GATHER, CALL):  # both graphs know the table by the same number
+            return self.valued(kind, other.values[i], tuple(place[a] for a in other.args[i]))
         return self.node(kind, *(place[a] for a in other.args[i]))
 
     def remade(self, other: Graph, i: int, place: Mapping[int, int]) -> int:
         """Make node ``i`` of another graph, whose arguments are at ``place`` here, and simplify it."""
-        if other.kinds[i] in (CONST, INPUT, GATHER):
+        if other.kinds[i] in (CONST, INPUT, GATHER, CALL):
             return self.copied(other, i, place)
         return getattr(self, other.kinds[i])(*(place[a] for a in other.args[i]))  # type: ignore[no-any-return]
 
@@ -293,17 +294,16 @@ class Graph:
         which = next((k for k, known in enumerate(self.tables) if known is table), len(self.tables))
         if which == len(self.tables):
             self.tables.append(table)
-        return self._gathered((which << _COLUMN_BITS | table.shape[1]) << _COLUMN_BITS | column, row)
+        return self.valued(GATHER, (which << _COLUMN_BITS | table.shape[1]) << _COLUMN_BITS | column, (row,))
 
-    def _gathered(self, code: int, row: int) -> int:
-        key = (GATHER, code, row)
-        index = self._known.get(key)
+    def valued(self, kind: str, value: Any, args: tuple[int, ...]) -> int:
+        """Make an operation that depends on a value besides its arguments."""
+        index = self._known.get((kind, args, value))
         if index is None:
-            index = len(self.kinds)
-            self.kinds.append(GATHER)
-            self.args.append((row,))
-            self.values.append(code)
-            self._known[key] = index
+            index = self._known[kind, args, value] = len(self.kinds)
+            self.kinds.append(kind)
+            self.args.append(args)
+            self.values.append(value)
         return index
 
     def gathered_from(self, i: int) -> tuple[int, int, int]:
@@ -327,6 +327,9 @@ class Graph:
             elif kind == GATHER:
                 which, _, column = self.gathered_from(i)
                 lines.append(f"%{i} = table{which}[%{self.args[i][0]}, {column}]")
+            elif kind == CALL:
+                function, number = self.values[i]
+                lines.append(f"%{i} = {function}({', '.join(f'%{a}' for a in self.args[i])})[{number}]")
             else:
                 lines.append(f"%{i} = {kind}({', '.join(f'%{a}' for a in self.args[i])})")
         if outputs:
@@ -610,6 +613,8 @@ class Node:
         def gather(table: np.ndarray, column: int, row: Node) -> Node:
             """Return a number of a table."""
             return Node(row.graph, row.graph.gather(table, column, row.index))
+
+        call = staticmethod(functions.call)
 
 
 def _chosen(condition: Any, yes: float, no: float) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .functions import written_out
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -38,7 +39,7 @@ def evaluate(graph: Graph, outputs: Sequence[int], inputs: Sequence[float], prec
     -------
     ndarray, shape (len(outputs),)
     """
-    values: dict[int, Any] = {}
+    outputs, values = written_out(graph, outputs), dict[int, Any]()
     with np.errstate(all="ignore"):
         for i in graph.reachable(outputs):
             kind = graph.kinds[i]

@@ -14,6 +14,7 @@ from .motion import ZERO_FORCE, ZERO_MOTION, Force, Motion, combine, combine_for
 from .rotation import AxisRotation, MatrixRotation, RotationLike, axis_turn
 from .scalar import Scalar
 from .scalar import arctan2 as arctan2
+from .scalar import call as call
 from .scalar import clip as clip
 from .scalar import cos as cos
 from .scalar import exp as exp
@@ -23,6 +24,7 @@ from .scalar import logical_not as logical_not
 from .scalar import logical_or as logical_or
 from .scalar import maximum as maximum
 from .scalar import minimum as minimum
+from .scalar import repeat as repeat
 from .scalar import sign as sign
 from .scalar import sin as sin
 from .scalar import sqrt as sqrt

@@ -9,7 +9,7 @@ live here and are forwarded to the library the scalar comes from.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -188,6 +188,61 @@ def gather(table: np.ndarray, column: int, row: Scalar) -> Scalar:
     code the table is data, however long it is.
     """
     return _library(row).gather(table, column, row)
+
+
+def call(
+    key: Hashable, function: Callable[[list[Scalar]], Sequence[Scalar]], arguments: Sequence[Scalar]
+) -> Sequence[Scalar]:
+    """Return a function of scalars; in machine code it is compiled once, however often it is called.
+
+    Parameters
+    ----------
+    key : hashable
+        All that the function depends on besides its arguments.
+    function : callable
+        Takes a list of scalars and returns one.
+    arguments : sequence of scalars
+    """
+    library = _that_calls(arguments)
+    return function(list(arguments)) if library is None else library.call(key, function, arguments)
+
+
+def repeat(
+    key: Hashable, step: Callable[[list[Scalar]], Sequence[Scalar]], state: Sequence[Scalar], given: Sequence[Scalar],
+    most: int, going: int,
+) -> Sequence[Scalar]:  # fmt: skip
+    """Return a state after steps, as many as are needed; in machine code this is a loop.
+
+    Parameters
+    ----------
+    key : hashable
+        All that the step depends on besides its arguments.
+    step : callable
+        Takes the state and what is given, in one list, and returns the next state.
+    state, given : sequences of scalars
+    most : int
+        The most steps.
+    going : int
+        Place in the state of the number that is positive while there are further steps, in each lane for itself.
+    """
+    library = _that_calls([*state, *given])
+    if library is not None:
+        return library.call(key, step, [*state, *given], (most, going))
+    for _ in range(most):
+        on = state[going] > 0.0
+        if isinstance(on, (bool, np.bool_, np.ndarray)) and not np.any(on):
+            break
+        state = [where(on, x, y) for x, y in zip(step([*state, *given]), state, strict=True)]
+    return state
+
+
+def _that_calls(arguments: Sequence[Scalar]) -> Any:
+    """Return the library in which functions can be called, if all arguments are its scalars or plain numbers."""
+    for x in arguments:
+        if type(x) not in (float, int):
+            library = _library(x)
+            return library if hasattr(library, "call") else None
+    return None
 
 
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.algorithms.clearance.pairs import is_closed_form, separation
+from kinetree.algorithms.clearance.pairs import separation
 from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.supports import farthest
 from kinetree.spatial import MatrixRotation, Transform, Vec3
@@ -131,9 +131,3 @@ def test_degenerate_poses(first, second):
         if turn in ("hair", "less"):
             assert np.allclose(found.distance[k * count : (k + 1) * count], found.distance[:count], atol=3e-6)
     check_points(a, b, found)
-
-
-def test_closed_forms_are_known():
-    assert is_closed_form("box", "capsule")
-    assert is_closed_form("plane", "cylinder")
-    assert not is_closed_form("box", "cylinder")

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...spatial import Scalar, Transform, Vec3, maximum, minimum, sqrt, where
+from ...spatial import (
+    BASIS,
+    IDENTITY,
+    Matrix3,
+    MatrixRotation,
+    Scalar,
+    Transform,
+    Vec3,
+    call,
+    maximum,
+    minimum,
+    sqrt,
+    where,
+)  # fmt: skip
 
 Scalars = Sequence[Scalar]
 
@@ -16,6 +29,8 @@ class PlacedSolid(NamedTuple):
     kind: str
     numbers: Scalars
     pose: Transform
+    data: Any = None
+    """What is no number of a pair: the solid itself, where its faces or heights matter."""
 
 
 class Separation(NamedTuple):
@@ -49,6 +64,29 @@ class Separation(NamedTuple):
     def numbers(self) -> list[Scalar]:
         """Return the distance, the two points and the normal."""
         return [self.distance, *self.first, *self.second, *self.normal]
+
+
+def called(
+    key: Any, law: Callable[[PlacedSolid, PlacedSolid], Sequence[Scalar]], a: PlacedSolid, b: PlacedSolid
+) -> Scalars:
+    """Return a function of two solids as seen in the frame of the first one; machine code calls it.
+
+    key: All that the function depends on besides sizes and poses.
+    """
+    turn = [a.pose.unrotate(b.pose.rotate(axis)) for axis in BASIS]
+    to = a.pose.unrotate(b.pose.translation - a.pose.translation)
+    n, m = len(a.numbers), len(b.numbers)
+
+    def function(numbers: list[Scalar]) -> Sequence[Scalar]:
+        rest = numbers[n + m :]
+        rows = [[rest[3 * k + i] for k in range(3)] for i in range(3)]
+        pose = Transform((MatrixRotation(Matrix3.of(rows)),), Vec3(*rest[9:12]))
+        return law(
+            PlacedSolid(a.kind, numbers[:n], IDENTITY, a.data), PlacedSolid(b.kind, numbers[n : n + m], pose, b.data)
+        )
+
+    given = [*a.numbers, *b.numbers, *(x for axis in turn for x in axis), *to]
+    return call((*key, a.kind, n, b.kind, m), function, given)
 
 
 Best = tuple[Scalar, ...]

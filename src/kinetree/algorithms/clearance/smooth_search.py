@@ -1,4 +1,6 @@
-"""Cylinders and ellipsoids, with one another and with balls, capsules and boxes: a search for the normal.
+"""Cylinders and ellipsoids, with one another and with balls, capsules and boxes: the last steps of a search.
+
+A normal and points that are nearly right come from :mod:`.nearest_in_difference`.
 
 The signed distance of two convex solids is the largest width of a gap between parallel planes that touch them,
 
@@ -17,18 +19,17 @@ c - sum M_k^T z_k = d n.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...spatial import BASIS, Scalar, Vec3, maximum, minimum, sqrt, where
-from .placed_solids import PlacedSolid, Scalars, Separation, across, length, smallest
+from .placed_solids import PlacedSolid, Scalars, Separation, across, length
 
 DIMENSIONS = {"sphere": (), "capsule": (1,), "box": (1, 1, 1), "cylinder": (2, 1), "ellipsoid": (3,)}
 """The dimensions of the parts of each kind."""
 
-FIRST_WIDTH, NARROW, LAST_WIDTH, LESS, KEPT = 0.1, 0.0005, 1e-13, 0.15, 0.9
-"""Width m of the smoothed kinks, in units of the pair's size: at first, where a maximum near the start is wanted, and
+NARROW, LAST_WIDTH, LESS, KEPT = 0.0005, 1e-13, 0.15, 0.9
+"""Width m of the smoothed kinks, in units of the pair's size: at first, where the maximum near the start is wanted, and
 in the end; factors after full steps and after others."""
 
 SHARES = (1.0, 0.3, 0.1, 0.02)
@@ -42,25 +43,6 @@ LONGEST = 0.4
 
 SETTLED = 1e-18
 """Square of a step, of the normal and of the points that touch, that ends the search."""
-
-MOST_STEPS = 60
-"""Steps after which a search ends anyway; most take 12 to 16."""
-
-
-def _octants(count: int) -> list[list[Vec3]]:
-    """Return directions that cover a sphere evenly, those of each octant together."""
-    found: dict[tuple[bool, ...], list[Vec3]] = {}
-    for k in range(count):
-        z = 1.0 - (2 * k + 1) / count
-        turn, across = math.pi * (1.0 + math.sqrt(5.0)) * k + 1.0, math.sqrt(1.0 - z * z)
-        d = (across * math.cos(turn), across * math.sin(turn), z)
-        found.setdefault(tuple(x > 0.0 for x in d), []).append(Vec3(*d))
-    return list(found.values())
-
-
-OCTANTS = _octants(96)
-"""Normals of which the best in each octant is a start for solids that overlap."""
-
 
 GOING = 4
 """Place in the state of the number that is positive until a search has ended."""
@@ -92,11 +74,6 @@ class NormalSearch(NamedTuple):
         """The number of rows of both solids' matrices."""
         return sum(self.dimensions)
 
-    @property
-    def state_length(self) -> int:
-        """How many numbers the state has."""
-        return 9 + 4 * self.row_count
-
     def parts(self, a: PlacedSolid, b: PlacedSolid) -> Parts:
         """Return a pair as sums of parts."""
         to, rows = b.pose.translation - a.pose.translation, [*_rows(a), *_rows(b)]
@@ -108,9 +85,16 @@ class NormalSearch(NamedTuple):
 
     def begin(self, a: PlacedSolid, b: PlacedSolid, normal: Vec3, width: Scalar) -> list[Scalar]:
         """Return the state before the first step, with a guess of the normal and the first width of kinks."""
-        size, to, rows = self.parts(a, b)
+        _, _, rows = self.parts(a, b)
         x = [row.dot(normal) for row in rows]
         z = [y / sqrt(_squares(part) + width * width) for part in self.each(x) for y in part]
+        return self.begin_at(a, b, normal, z, width)
+
+    def begin_at(
+        self, a: PlacedSolid, b: PlacedSolid, normal: Vec3, z: Sequence[Scalar], width: Scalar
+    ) -> list[Scalar]:  # fmt: skip
+        """Return the same with a guess of the points that touch, too."""
+        size, to, rows = self.parts(a, b)
         return [*normal, width, 1.0, size, *to, *(y for row in rows for y in row), *z]
 
     def each(self, numbers: Sequence[Scalar]) -> list[Sequence[Scalar]]:
@@ -127,8 +111,8 @@ class NormalSearch(NamedTuple):
         rows = [Vec3(*state[k + 3 * i : k + 3 * i + 3]) for i in range(n)]
         return Vec3(*state[:3]), state[3], Parts(state[5], Vec3(*state[6:9]), rows), state[k + 3 * n :]
 
-    def step(self, state: Scalars) -> list[Scalar]:
-        """Return the state after one more step."""
+    def step(self, state: Scalars, less: float = LESS) -> list[Scalar]:
+        """Return the state after one more step; ``less`` is the factor of the width after a full one."""
         normal, width, (_, to, rows), z = self.read(state)
         one = across(normal)
         other = normal.cross(one)
@@ -170,35 +154,17 @@ class NormalSearch(NamedTuple):
             shorter = 1.0 / sqrt(maximum(_squares(there), 1.0))
             after += [e * shorter for e in there]
         full = (taken > 0.9) & is_full
-        narrower = maximum(width * where(full, LESS, KEPT), LAST_WIDTH)
+        narrower = maximum(width * where(full, less, KEPT), LAST_WIDTH)
         moved = square + _squares([x - y for x, y in zip(after, z, strict=True)])
         done = (moved < SETTLED) & (width < 2.0 * LAST_WIDTH)
         changed = [*new, narrower, where(done, 0.0, 1.0), *state[5 : 9 + 3 * self.row_count], *after]
         on = state[GOING] > 0.0  # a search that has ended no longer changes, whatever others do beside it
         return [x if x is y else where(on, x, y) for x, y in zip(changed, state, strict=True)]
 
-    def starts(self, a: PlacedSolid, b: PlacedSolid) -> list[Scalar]:
-        """Return the best of some normals in each octant, one after the other."""
-        _, to, rows = self.parts(a, b)
-        found: list[Scalar] = []
-        for octant in OCTANTS:
-            heights = []
-            for normal in octant:
-                height = to.dot(normal)
-                for part in self.each([row.dot(normal) for row in rows]):
-                    height = height - sqrt(_squares(part))
-                heights.append((-height, normal))
-            found += smallest(heights)[1]
-        for axis in (*_axes(a), *_axes(b)):
-            back = to.dot(axis) < 0.0
-            found += [where(back, -x, x) for x in axis]
-        return found
-
     def found(self, state: Scalars, a: PlacedSolid, b: PlacedSolid) -> tuple[Separation, Scalar]:
-        """Return the separation at the end, and by how much solids that are apart might be closer than that.
+        """Return the separation at the end, and by how much the points of the solids that touch do not fit to it.
 
-        The second number is that of points of the two solids, minus that of planes: it proves that there is no other
-        maximum.
+        If that is nothing, the normal is a local maximum, and of solids that are apart the only one.
         """
         normal, _, (size, to, rows), z = self.read(state)
         split = sum(DIMENSIONS[self.first])
@@ -211,11 +177,11 @@ class NormalSearch(NamedTuple):
             else:
                 second = second - row * (e * size)
         distance = value * size
-        between = second - first
+        off = second - first - normal * distance
         middle = (first + second) * 0.5
         first, second = middle - normal * (0.5 * distance), middle + normal * (0.5 * distance)
         radii = (x.numbers[0] if x.kind in ("sphere", "capsule") else None for x in (a, b))
-        return Separation(distance, first, second, normal).rounded(*radii), length(between) - distance
+        return Separation(distance, first, second, normal).rounded(*radii), length(off)
 
 
 def _rows(x: PlacedSolid) -> list[Vec3]:
@@ -226,12 +192,6 @@ def _rows(x: PlacedSolid) -> list[Vec3]:
         radius, half = x.numbers
         return [axes[0] * radius, axes[1] * radius, axes[2] * half]
     return [axes[2] * x.numbers[1]] if x.kind == "capsule" else []
-
-
-def _axes(x: PlacedSolid) -> list[Vec3]:
-    """Return the normals of flat faces."""
-    axes = [x.pose.rotate(axis) for axis in BASIS]
-    return axes if x.kind == "box" else axes[2:] if x.kind == "cylinder" else []
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..blas_threads import one_blas_thread
-from ..llvm.symmetric_results import mirror
 from ..result_memory import empty
 from ..trace import Shape
 from .kernel import Kernel
+from .symmetric_results import mirror
 
 
 @dataclass

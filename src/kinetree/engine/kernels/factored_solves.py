@@ -24,8 +24,8 @@ import numpy as np
 
 from ..llvm.assembly import MachineFunction, Module, StructLayout, Value, Variable
 from ..llvm.driver import JOB
-from ..llvm.symmetric_results import write_mirror
 from ..llvm.vectors import Vectors, first_lanes, spread
+from .symmetric_results import write_mirror
 
 AXIS, SHARE, INVERSE_PIVOT = 0, 6, 12
 """Where s, f and 1/D begin among the numbers of a row."""

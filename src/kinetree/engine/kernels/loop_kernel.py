@@ -11,11 +11,11 @@ import numpy as np
 
 from ..llvm.body_loops import FROM_PYTHON, SCHEDULE, rolled_module
 from ..llvm.streaming import place_words
-from ..llvm.symmetric_results import mirror
 from ..load_code import load_or_compile_text
 from ..make_once import made_once
 from ..trace import Shape
 from .kernel import Kernel, address_of
+from .symmetric_results import mirror
 
 LONG_RUN = 16
 """Numbers that it pays to move in one piece."""

@@ -7,8 +7,28 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from ..graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    CALL,
+    CONST,
+    COS,
+    DIV,
+    FMA,
+    GATHER,
+    INPUT,
+    LESS,
+    MUL,
+    NEG,
+    SELECT,
+    SIN,
+    SQRT,
+    SUB,
+    Graph,
+)  # fmt: skip
 from . import streaming
+from .calls import Calls
 from .emitter import Emitter
 from .registers import operand_of
 from .table_lookups import TableLookups
@@ -167,8 +187,9 @@ def node_emitter(
     """Return a function that emits one operation on values that ``name`` knows; ``names`` holds those already made."""
     circles: dict[int, tuple[str, str]] = {}
     turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
-    made_here = {i for i in operations if graph.args[i]}
-    lookups = TableLookups(emitter, graph)
+    in_order = [i for i in operations if graph.args[i]]
+    made_here = set(in_order)
+    lookups, calls = TableLookups(emitter, graph), Calls(emitter, graph, in_order)
     t = emitter.type
 
     def is_known(i: int) -> bool:
@@ -187,6 +208,8 @@ def node_emitter(
         kind, args = graph.kinds[i], graph.args[i]
         if kind == GATHER:
             return lookups.number(i, name)
+        if kind == CALL:
+            return calls.result(i, name)
         a = [name(j) for j in args]
         if kind in _BINARY:
             return emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..functions import written_out
 from ..fuse import fuse
 from ..graph import INPUT, Graph
 from .assembly import Fields, MachineFunction, Module, StructLayout, Value
@@ -111,7 +112,9 @@ def rolled_module(
     module.add("declarations", "\n".join(dict.fromkeys(declared)))
     areas = dict.fromkeys((*BASES, "entry"), "ptr")
     for k, step in enumerate(steps):
-        graph, outputs = fuse(step.graph, step.outputs) if v.fused else (step.graph, step.outputs)
+        graph, outputs = step.graph, written_out(step.graph, step.outputs)
+        if v.fused:
+            graph, outputs = fuse(graph, outputs)
         with module.function(f"step{k}", areas, attributes=aligned_stack(v)) as f:
             _StepWriter(f, step, graph, outputs, v, form, columns or HeldColumns()).write()
     if one_state:

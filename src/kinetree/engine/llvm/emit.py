@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..functions import functions_of
+from ..fuse import prepare
 from ..graph import Graph
 from .assembly import MachineFunction, Module
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
+from .calls import PREFIX, loop_around, symbol_of
 from .emitter import Emitter
 from .modules import aligned_stack, kernel_parameters, spoil_for_unused, table_of_places, unused_inputs, work_vectors
 from .sines_of_inputs import FUNCTION, Turns
@@ -56,15 +59,17 @@ def lanes_module(
     place = {node: slot * vectors.size for node, slot in zip(results, sending.slots, strict=True)}
     table = table_of_places([place[o] for o in outputs], vectors, outputs, sending.times)
     places = table_words(len(graph.tables)) + table
+    called = called_functions(graph, vectors)
     if in_pieces:
-        return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
+        text = module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
+        return places + text + called
     module = Module()
     with module.function("kernel", kernel_parameters(_AREAS, sending), attributes=aligned_stack(vectors)) as f:
         e = Emitter(vectors, f)
         load = consecutive_inputs(e)
         _whole_body(f, e, graph, results, load, lambda k, value: e.store(value, "out", sending.slots[k]), sending)
         spoil_for_unused(f, e, unused_inputs(graph, input_count), load, len(results), sending)
-    return places + work_vectors(0) + "\n".join(e.declarations()) + "\n" + module.text()
+    return places + work_vectors(0) + "\n".join(e.declarations()) + "\n" + module.text() + called
 
 
 def _whole_body(
@@ -89,18 +94,36 @@ def single_module(
     compared = len(outputs) * sum(map(bool, graph.args))
     too_many = len(outputs) > MOST_RESULTS or compared > MOST_RESULTS_TIMES_OPERATIONS
     if _in_pieces(graph, vectors) or too_many:
-        return tables + module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
+        text = module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
+        return tables + text + called_functions(graph, vectors.one)
     module, v = Module(), vectors.one
     with module.function("kernel", _AREAS, attributes=aligned_stack(v)) as f:
         e = Emitter(v, f)
         load = inputs_of(e)
         _whole_body(f, e, graph, outputs, load, lambda k, value: e.store(value, "out", k))
         spoil_for_unused(f, e, unused_inputs(graph, watched), load, len(outputs))
-    return tables + "\n".join(e.declarations()) + "\n" + module.text()
+    return tables + "\n".join(e.declarations()) + "\n" + module.text() + called_functions(graph, v)
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
-    """Return a function of a larger module that reads and writes consecutive vectors."""
+    """Return a function of a larger module that reads and writes consecutive vectors, and those that it calls."""
+    text, called = _function(name, graph, results, vectors), called_functions(graph, vectors)
+    return _symbols_of(name, text + called, (PREFIX,)) if called else text
+
+
+def called_functions(graph: Graph, vectors: Vectors) -> str:
+    """Return all functions that a graph calls, those that they call included."""
+    text = ""
+    for function in functions_of(graph):
+        name, step = symbol_of(function), "" if function.repeated is None else "_step"
+        own = prepare(function.graph, function.outputs, vectors.fused)
+        text += _function(name + step, *own, vectors)
+        if step:
+            text += loop_around(function, vectors)
+    return text
+
+
+def _function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
     if not _in_pieces(graph, vectors):
         module, attributes = Module(), f"noinline {aligned_stack(vectors)}".rstrip()
         with module.function(name, _AREAS, linkage="internal", attributes=attributes) as f:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Any
 
-from ..graph import COS, INPUT, LESS, NEG, SIN, Graph
+from ..graph import CALL, COS, INPUT, LESS, NEG, SIN, Graph
 
 NEVER = 1 << 60
 
@@ -104,11 +105,14 @@ def plan(
         step.saved.append(value)
 
     for t, (node, read) in enumerate(zip(order, reads, strict=True)):
-        turns = graph.kinds[node] in (SIN, COS)
-        if length >= piece:
+        turns, calls = graph.kinds[node] in (SIN, COS), graph.kinds[node] == CALL
+        goes_on = calls and t > 0 and call_of(graph, order[t - 1]) == call_of(graph, node)
+        is_full = length >= piece and not goes_on
+        if is_full or (calls and not goes_on):  # a called function keeps no registers
             for value in held:
                 save(value, pieces[-1][-1])
             held.clear()
+        if is_full:
             pieces.append([])
             length = 0
         length += LENGTH_OF_A_TURN if turns else 1
@@ -117,7 +121,7 @@ def plan(
         for b in read:
             uses[b].pop()
         missing = [b for b in read if b not in held]
-        if missing:
+        if missing and not calls:
             rarest = max(missing, key=next_use)
             if next_use(rarest) >= t + soon:
                 step.read = rarest
@@ -140,6 +144,11 @@ def plan(
     return RegisterPlan(pieces, slots, size)
 
 
+def call_of(graph: Graph, node: int) -> tuple[Any, ...]:
+    """Return what the results of one call have in common; nothing for other operations."""
+    return (graph.values[node].function, graph.args[node]) if graph.kinds[node] == CALL else ()
+
+
 LENGTH_OF_A_TURN = 20
 """The number of operations that a sine or cosine counts as."""
 
@@ -150,5 +159,13 @@ def _order(graph: Graph, wanted: set[int], given: Mapping[int, int]) -> list[int
     own = [i for i in range(len(kinds)) if args[i] and kinds[i] != LESS and (kinds[i] != NEG or i in wanted)]
     own = [i for i in own if i not in given]
     first = [i for i in own if kinds[i] in (SIN, COS) and kinds[args[i][0]] == INPUT]
-    early = set(first)
-    return first + [i for i in own if i not in early]
+    early, found = set(first), list(first)
+    results: dict[tuple[Any, ...], list[int]] = {}
+    for i in own:
+        results.setdefault(call_of(graph, i), []).append(i)
+    for i in own:
+        if kinds[i] == CALL:
+            found += results.pop(call_of(graph, i), [])
+        elif i not in early:
+            found.append(i)
+    return found

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kinetree.engine.kernels.symmetric_results import mirror
 from kinetree.engine.llvm import host
-from kinetree.engine.llvm.symmetric_results import mirror
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 17, 40])

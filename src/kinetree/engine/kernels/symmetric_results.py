@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..llvm import host
+from ..llvm.assembly import MachineFunction, Module, StructLayout, Value
+from ..llvm.vectors import Vectors, spread, transpose_loaded
 from ..load_code import load_or_compile_own
 from ..make_once import once
-from . import host
-from .assembly import MachineFunction, Module, StructLayout, Value
-from .vectors import Vectors, spread, transpose_loaded
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MIRRORED = StructLayout(n="i64", matrix="ptr", other="ptr")
