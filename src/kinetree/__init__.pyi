@@ -1,4 +1,5 @@
 from kinetree_books import cost_formulas, published_counts
+from kinetree_learning.policies.policy import Policy as Policy
 from kinetree_programs.redysim.system import Redysim as Redysim
 from kinetree_studio.desk.desk import studio as studio
 from kinetree_studio.page.computing_page import page as page

@@ -43,6 +43,7 @@ PURPOSES = {
     "dxf": "outlines of linkages and cams for CAD",
     "shapes": "meshes as shapes, divided into convex parts",
     "fmu": "FMUs for other machines than this one",
+    "policy": "policies in ONNX files",
 }
 """Purpose of each extra, in the order in which they are shown; extras for developers are not shown."""
 

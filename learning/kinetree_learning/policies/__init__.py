@@ -1,0 +1,1 @@
+"""Policies: small networks from observations to actions, one file each."""
