@@ -41,8 +41,9 @@ CAPITAL = re.compile(r"(?<![\w.\"'-])((?:[A-Z]+[a-z0-9]+){2,}[A-Z]?|[A-Z]\w*(?:E
 ROLE = re.compile(r":(?:meth|class|func|attr|mod|data|exc|obj):`~?([^`]+)`")
 
 FILES = {
-    "avi", "c", "cff", "csv", "dat", "dll", "gif", "h", "html", "ipynb", "json", "lock", "m", "mat", "md", "mp4", "npz",
-    "parquet", "png", "py", "sdf", "so", "svg", "tex", "toml", "txt", "urdf", "xacro", "xml", "yaml", "yml",
+    "avi", "c", "cff", "csv", "dat", "dll", "fmu", "gif", "h", "html", "ipynb", "json", "lock", "m", "mat", "md", "mp4",
+    "npz", "onnx", "parquet", "png", "py", "sdf", "so", "svg", "tex", "toml", "txt", "urdf", "xacro", "xml", "yaml",
+    "yml",
 }  # fmt: skip
 """Endings of names of files."""
 
@@ -69,8 +70,9 @@ PARAMETERS = re.compile(
     r"(b|link|link_\d|palm|upper|coupler)\.(M|mass|inertia|M?[XYZ]{1,2})|joint\.(rotor_inertia|damping|friction|offset|stiffness|stribeck|fx)"
     r"|(bodies|frames|joints|loops|tendons|forces|gravity|ground|controller|q0|v0|final|peak_force)\.\w+(\.\w+)*"
     r"|(elbow|log)\.\w+|(base|floating_base|base_joint|q_base|v_base|hip|trunk)\.([qwv]?[wxyz]|angle|about_y)"
+    r"|joint_1\.(position|velocity|torque|force|target|target_velocity)|name\.signal"
 )  # fmt: skip
-"""Parameters, columns of tables and numbers of sweeps."""
+"""Parameters, columns of tables, numbers of sweeps, and variables of FMUs."""
 
 NOT_OURS = {
     "ERobot", "L", "PiecewisePolynomial", "X", "a", "array", "casadi", "com", "ctypes", "dask", "data", "f",

@@ -67,11 +67,12 @@ def write_c(policy: Policy, network: Network, folder: Path, prefix: str, precisi
         f"{prefix}_test.c": _test(policy, prefix, real, TOLERANCE[precision]),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / name for name in texts]
+    source, header, test = files = [folder / name for name in texts]
     with all_beside(files, f"cannot write C into {str(folder)!r}") as places:
         for place, text in zip(places, texts.values(), strict=True):
             place.write_text(text, encoding="ascii", newline="\n")
-    return ExportedPolicy(*files, *costs, stack)
+    products, sums, functions = costs
+    return ExportedPolicy(source, header, test, products, sums, functions, stack)
 
 
 def _number(x: float, real: str) -> str:

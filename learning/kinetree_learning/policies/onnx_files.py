@@ -71,10 +71,10 @@ def read(path: Path) -> Network:
         raise FileFormatError(f"{path}: this is not an ONNX file: {str(problem).splitlines()[0][:200]}") from None
     if not model.graph.node:
         raise FileFormatError(f"{path}: this is not an ONNX file: it contains no network")
-    return _Reader(onnx, model, path).network()
+    return _GraphReader(onnx, model, path).network()
 
 
-class _Reader:
+class _GraphReader:
     """Turns the nodes of a graph into operations."""
 
     def __init__(self, onnx: ModuleType, model: Any, path: Path) -> None:
@@ -149,7 +149,7 @@ class _Reader:
         """Return what to do with operators that have attributes or tables."""
         return {
             "Gemm": self.gemm, "MatMul": self.matmul, "Elu": self.elu, "Selu": self.selu, "LeakyRelu": self.leaky,
-            "Clip": self.clip, "Concat": self.concat, "Slice": self.slice, "Gather": self.gather,
+            "Clip": self.clip, "Concat": self.concat, "Slice": self.sliced, "Gather": self.gather,
         }  # fmt: skip
 
     def put(self, kind: str, inputs: Sequence[str], output: str, **more: Any) -> None:
@@ -223,7 +223,7 @@ class _Reader:
             raise self.refused(f"Concat along axis {attributes['axis']} ({node.name}) is not read, only the last one")
         self.put("join", inputs, output)
 
-    def slice(self, node: Any, inputs: Sequence[str], output: str, attributes: Mapping[str, Any]) -> None:
+    def sliced(self, node: Any, inputs: Sequence[str], output: str, attributes: Mapping[str, Any]) -> None:
         """Add some entries of a vector."""
         begin, end, axes, steps = (self.table(x, "bounds of Slice").astype(int).ravel() for x in (
             *inputs[1:3], *(inputs[3:4] or [self.constant("last axis", [-1])]),

@@ -117,7 +117,7 @@ class Policy:
         tables = [np.asarray(w, dtype=float) for w in weights]
         if any(w.ndim != 2 for w in tables):
             raise ShapeError("weights of a layer are a table (outputs, inputs)")
-        network = _Stack(tables[0].shape[1])
+        network = _OperationStack(tables[0].shape[1])
         if mean is not None:
             network.add_binary("subtract", "mean", mean)
         if deviation is not None:
@@ -148,7 +148,7 @@ class Policy:
         **more
             ``mean``, ``deviation`` and ``limit``, as in :meth:`of_layers`.
         """
-        network: _Stack | None = None
+        network: _OperationStack | None = None
         for module in _flat(modules):
             kind = type(module).__name__
             if kind == "Linear":
@@ -157,7 +157,7 @@ class Policy:
                 if module.bias is not None:
                     bias = np.array(module.bias.detach().cpu().numpy(), dtype=float)
                 if network is None:
-                    network = _Stack(weights.shape[1])
+                    network = _OperationStack(weights.shape[1])
                     _normalize(network, more)
                 network.add("dense", weights=weights, bias=bias)
             elif kind in OF_TORCH and network is not None:
@@ -238,7 +238,7 @@ class Policy:
         return f"<Policy: {sizes}, {self.parameter_count} numbers>"
 
 
-class _Stack:
+class _OperationStack:
     """Operations one after the other."""
 
     def __init__(self, size: int) -> None:
@@ -265,7 +265,7 @@ class _Stack:
         return Network(self.operations, self.constants, OBSERVATION, ACTION, self.size, dict(info or {}))
 
 
-def _normalize(network: _Stack, more: Mapping[str, Any]) -> None:
+def _normalize(network: _OperationStack, more: Mapping[str, Any]) -> None:
     if more.get("mean") is not None:
         network.add_binary("subtract", "mean", more["mean"])
     if more.get("deviation") is not None:
