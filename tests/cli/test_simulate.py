@@ -629,3 +629,36 @@ def test_joints_that_no_target_names_stay_and_usual_gains_suit_every_joint():
 def test_stops_without_limits_say_that_they_do_nothing():
     told = invoke("simulate", "kuka-kr5", "--stops", "--time", 0.01)
     assert "--stops has no effect: no joint of" in told.stderr
+
+
+def test_torques_beyond_the_limits_of_motors_are_told_everywhere(tmp_path, monkeypatch):
+    """By ``simulate``, by ``inverse``, and by ``run``, on the terminal and in the summary."""
+    robot = tmp_path / "lift.yaml"
+    robot.write_text(
+        "kinetree: 1\nname: lift\nbodies:\n  - {name: weight, parent: base, mass: 2, joint: {name: lift, kind: "
+        "prismatic, axis: z, effort_limit: 15}}\n"
+    )
+    said = "stronger than allowed: lift 19.62, limit 15"
+    typed = ["simulate", robot, "--controller", "computed-torque", "--time", 0.1, "--samples", 11]
+    assert f"{said}. --limit robot keeps forces to the limits" in invoke(*typed).stdout
+    assert json.loads(invoke(*typed, "--json").stdout)["too_strong"] == {"lift": [pytest.approx(19.62), 15.0]}
+    assert "stronger" not in invoke(*typed, "--limit", "robot").stdout
+    table = tmp_path / "still.csv"
+    table.write_text("time,q_lift,v_lift,a_lift\n0,0,0,0\n1,0,0,0\n")
+    for more in ((), ("-o", tmp_path / "tau.csv"), ("-o", tmp_path / "tau.npz")):
+        assert said in invoke("inverse", robot, table, *more).stderr
+    assert "stronger" not in invoke("inverse", robot, table, "--set", "weight.mass=1").stderr
+    both = invoke("inverse", robot, table, "--set", "weight.mass=1,2").stderr
+    assert both.count("stronger") == 1
+    assert f"with weight.mass=2, {said}" in both
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "kinetree-study: 1\nrobot: lift.yaml\nmotion: {kind: cycloid, to: {lift: 0.1}, duration: 1}\n"
+        "controller: {kind: computed-torque}\nsimulation: {time: 0.1, samples: 11}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    shown = invoke("run", study, "-o", tmp_path / "results").stdout
+    summary = (tmp_path / "results" / "study" / "summary.md").read_text()
+    for text in (shown, summary):
+        assert text.count("Stronger than allowed: lift") == 2
+        assert "In the controller, limited: true keeps forces to the limits." in text

@@ -222,6 +222,8 @@ def _run(
             if plot is not None:
                 draw_table(robot, which, written, plot, separate, shown, named)
                 note(f"wrote {plot}")
+            if which == "tau":
+                _tell_of_limits(robot, written, "".join(f"with {n}={x}, " for n, x in typed.items() if several))
             if several or output is None:
                 own = _by_joint(robot, which, written, named)
                 lines += [{"joint": line["joint"], **typed, **line} if several else line for line in own]
@@ -252,6 +254,23 @@ def _tell_of_friction(given: GivenRobot, robots: list[Robot]) -> None:
     if names := list(dict.fromkeys(name for robot in robots for name in rubbing_names(robot.model))):
         owners = "joint {} has" if len(names) == 1 else "joints {} have"
         note(f"{owners.format(', '.join(names))} friction, which is left out: --friction includes it")
+
+
+def _tell_of_limits(robot: Robot, file: Path, whose: str) -> None:
+    """Say which joints would need more than their motors can give."""
+    from ..io.paths import is_folder
+    from ..io.tables.reading import open_table
+    from ..simulation.records.limits_in_words import beyond, in_words
+    from ..sweeps.motion_tables.dynamics_by_rows import units_of
+
+    if is_folder(file) or not np.isfinite(robot.effort_limits).any():
+        return
+    parts = open_table(file, {"tau": robot.v_names}, None, units_of(robot)).parts()
+    sizes = [np.abs(part.read().arrays[0]).max(axis=0, initial=0.0) for part in parts]
+    if not sizes:
+        return
+    for line in in_words({}, beyond(robot.v_names, np.array(sizes), robot.effort_limits)):
+        note(f"{whose}{line}")
 
 
 def _of_gallery(robot: Robot, name: str, folder: Path) -> Path:

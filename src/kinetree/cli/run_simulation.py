@@ -280,7 +280,7 @@ def _summary(record: Record) -> dict[str, Any]:
         "energy": {name: [float(x[0]), float(x[-1])] for name, x in energy.as_dict().items()},
         "energy_error": float(np.abs(energy.error).max()), "energy_relative_error": energy.relative_error,
         "events": len(record.events), "beyond_limits": record.beyond_limits,
-        "too_fast": record.too_fast,
+        "too_fast": record.too_fast, "too_strong": record.too_strong,
     }  # fmt: skip
 
 
@@ -305,8 +305,11 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool, unit
     )
     for line in record.limits_passed:
         fact, _, advice = line.partition(". ")
-        told = f"{fact}. {advice}" if advice and not stops else fact  # stops give way a little
-        console.print(escape(told.replace("ground=kt.forces.JointStops()", "--stops")), soft_wrap=True)
+        known = stops and "JointStops" in advice  # stops give way a little
+        told = f"{fact}. {advice}" if advice and not known else fact
+        told = told.replace("ground=kt.forces.JointStops()", "--stops")
+        told = told.replace("kt.control.Saturated(controller)", "--limit robot")
+        console.print(escape(told), soft_wrap=True)
 
 
 def _states(record: Record, units: ShownUnits) -> Table:

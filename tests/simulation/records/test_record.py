@@ -635,6 +635,23 @@ def test_a_record_tells_which_joints_leave_their_ranges():
         kt.simulate(robot, np.zeros((2, 2)), time=1.0)
 
 
+def test_a_record_tells_which_motors_push_harder_than_they_can():
+    b = kt.Builder("lifts")
+    for name, limit in (("weak", 15.0), ("strong", 40.0)):
+        b.body(name, "base", kt.Prismatic("z"), mass=2, joint_name=f"{name}_lift", effort_limit=limit)
+    robot = b.build()
+    hold = kt.control.GravityCompensation()
+    record = kt.simulate(robot, time=0.1, controller=hold, integrator="rk4", step=1e-2)
+    assert record.too_strong == {"weak_lift": (pytest.approx(2 * 9.81), 15.0)}
+    said = "stronger than allowed: weak_lift 19.62, limit 15. kt.control.Saturated(controller) keeps forces to the"
+    assert said in str(record)
+    batch = kt.simulate(robot, np.zeros((3, 2)), time=0.1, controller=hold, integrator="rk4", step=1e-2)
+    assert batch.too_strong == record.too_strong
+    kept = kt.simulate(robot, time=0.1, controller=kt.control.Saturated(hold), integrator="rk4", step=1e-2)
+    assert kept.too_strong == {}
+    assert "stronger" not in str(kept)
+
+
 def test_peaks_at_touchdown_are_told_where_samples_miss_them():
     ball = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=2.0).build()
     floor = kt.ground.Ground([kt.ground.Spot("ball", (0, 0, 0), 0.1)], kt.ground.Firm(2e3, 200.0, 0.02))

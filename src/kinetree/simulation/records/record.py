@@ -21,6 +21,7 @@ from ...spatial.arrays import Array, pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
 from .energy_balance import Energies
+from .limits_in_words import OUT_OF_RANGE, beyond, extremes, in_words, some
 from .samples import Samples
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ DOUBTFUL = 0.01
 
 STOPS_GIVE_WAY = 0.05
 """Fraction of a joint's range by which it may exceed a limit without being reported."""
-
-OUT_OF_RANGE = "out of range"
-"""Beginning of a line about joints that leave their ranges."""
-
-NAMED = 4
-"""The most joints that are named in a line; the others are only counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +137,9 @@ class Record(ExplainsArguments):
             if at is not None and len(self):
                 q = shown.shown(self.q[..., at], units_of[k])
                 one = not self.batch
-                place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
+                place = (float(q[0]) if one else "", float(q[-1]) if one else "", *extremes(q))
             own = units_of[k], f"{units_of[k]}/s", FORCE_OF.get(units_of[k], "")
-            most = [max(map(abs, _extremes(shown.shown(x[..., k], unit))), default=0.0) if len(self) else ""
+            most = [max(map(abs, extremes(shown.shown(x[..., k], unit))), default=0.0) if len(self) else ""
                     for x, unit in zip((self.v, self.tau), own[1:], strict=True)]  # fmt: skip
             rows.append((name, ", ".join(map(shown.label, own if units else own[:1])), *place, *most))
         from ...io.tables.text import TextTable
@@ -182,7 +177,7 @@ class Record(ExplainsArguments):
         for k in np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).tolist():
             name, span = names[k], upper[k] - lower[k]
             slack = STOPS_GIVE_WAY * (span if np.isfinite(span) else 1.0)
-            least, largest = _extremes(self.q[..., k])
+            least, largest = extremes(self.q[..., k])
             if largest - upper[k] > max(slack, lower[k] - least):
                 passed[name] = (largest, float(upper[k]))
             elif lower[k] - least > slack:
@@ -194,27 +189,26 @@ class Record(ExplainsArguments):
         """Freedoms that move faster than the robot's velocity limits: the largest speed and the limit."""
         if self.robot is None or not len(self):
             return {}
-        limits = self.robot.velocity_limits
-        speeds = [max(map(abs, _extremes(self.v[..., k]))) for k in range(len(limits))]
-        return {
-            name: (speed, float(limit))
-            for name, speed, limit in zip(self.v_names, speeds, limits, strict=True)
-            if speed > (1.0 + 1e-9) * limit
-        }
+        return beyond(self.v_names, self.v, self.robot.velocity_limits)
+
+    @property
+    def too_strong(self) -> dict[str, tuple[float, float]]:
+        """Freedoms whose motors push harder than the robot's effort limits: the largest force and the limit."""
+        if self.robot is None or not len(self):
+            return {}
+        return beyond(self.v_names, self.tau, self.robot.effort_limits)
 
     @property
     def limits_passed(self) -> tuple[str, ...]:
-        """Violations of position and velocity limits in words, one line each; empty if limits are kept."""
+        """Violations of position, velocity and effort limits in words, one line each; empty if limits are kept."""
         lines = []
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
         if passed:
             lines.append(
-                f"{OUT_OF_RANGE}: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
+                f"{OUT_OF_RANGE}: {some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
                 "ground=kt.forces.JointStops()"
             )
-        fast = [f"{name} {speed:.4g}, limit {limit:.4g}" for name, (speed, limit) in self.too_fast.items()]
-        if fast:
-            lines.append(f"faster than allowed: {_some(fast)}")
+        lines += in_words(self.too_fast, self.too_strong, "kt.control.Saturated(controller) keeps forces to the limits")
         return tuple(lines)
 
     @property
@@ -455,19 +449,6 @@ class Record(ExplainsArguments):
         from . import files
 
         return files.load(path, make)
-
-
-def _some(items: Sequence[str]) -> str:
-    rest = f", and {len(items) - NAMED} more" if len(items) > NAMED else ""
-    return "; ".join(items[:NAMED]) + rest
-
-
-def _extremes(values: Array) -> tuple[float, float]:
-    least, largest = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if np.isfinite(least) and np.isfinite(largest):
-        return least, largest
-    known = values[np.isfinite(values)]
-    return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:

@@ -14,7 +14,8 @@ from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
 from ...robot.robot import Robot
 from ...spatial.arrays import Array
-from ..records.record import OUT_OF_RANGE, Record
+from ..records.limits_in_words import OUT_OF_RANGE
+from ..records.record import Record
 
 DEEPEST_FALL = 1.0
 """How far (m) a robot may fall before that is reported."""

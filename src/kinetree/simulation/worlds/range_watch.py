@@ -13,7 +13,8 @@ from ...errors import KinetreeWarning, callers_level
 from ...robot.robot import Robot
 from ...spatial import Scalar, where
 from ...spatial.arrays import Array
-from ..records.record import NAMED, OUT_OF_RANGE, STOPS_GIVE_WAY
+from ..records.limits_in_words import NAMED, OUT_OF_RANGE
+from ..records.record import STOPS_GIVE_WAY
 
 
 class RangeWatch:

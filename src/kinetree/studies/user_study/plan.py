@@ -16,6 +16,7 @@ from ...errors import ClosureError, PathError
 from ...motion.trajectory_interface import Trajectory
 from ...robot.robot import Robot
 from ...simulation.prescribed import BoundMotion
+from ...simulation.records.limits_in_words import beyond, in_words
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.run_warnings.unheld import can_fall
@@ -93,6 +94,9 @@ class StudyPlan:
         tables = {"motion": self.more.table(table, self._units_of_columns()), **tables}
         rubbing = rubbing_names(self.robot.model)
         remarks = [f"These forces leave out the friction of {', '.join(rubbing)}."] if rubbing else []
+        fast = beyond(self.robot.v_names, motion.v, self.robot.velocity_limits)
+        strong = beyond(self.robot.v_names, tau, self.robot.effort_limits)
+        remarks += map(_sentence, in_words(fast, strong))
         return Outcome(facts, tables, figures=self._figures(time, motion, tau) | figures, remarks=remarks)
 
     def _units_of_columns(self) -> dict[str, str]:
@@ -219,11 +223,19 @@ class StudyPlan:
             figures=figures | others,
             remarks=[
                 _summary(record),
+                *map(_sentence, record.limits_passed),
                 *([self.begins] if self.begins else []),
                 *([NO_JOINT_FORCES] if pushed and self.more.forces else []),
             ],
             units=self.more.units,
         )
+
+
+def _sentence(line: str) -> str:
+    """Return a line about limits as a sentence of a report, with what a study file offers in place of Python."""
+    said = line.replace("kt.control.Saturated(controller) keeps", "In the controller, limited: true keeps")
+    said = said.replace("ground=kt.forces.JointStops()", "stops: true in the file")
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _of_one(measure: Measure, moved: MovedBatch) -> Any:
