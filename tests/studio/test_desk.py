@@ -11,6 +11,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import KinetreeError
+from kinetree.model.formats.yaml_shapes import SHAPE_KEYS
 from kinetree_studio.desk import opening
 from kinetree_studio.desk.fields import fields
 from kinetree_studio.view.page import unpacked
@@ -160,6 +161,8 @@ def test_cards_have_all_fields_of_the_library():
     assert joint >= {"kind", "actuated", "lower", "damping", "stiffness", "rotor_inertia", "stribeck"}
     assert known["kinds"]["prismatic"]["slides"]
     assert [p["name"] for p in known["kinds"]["helical"]["parameters"]]
+    shapes = {field["at"][0] for field in known["shapes"]}
+    assert shapes == (set(SHAPE_KEYS) - {"name"}) | {"radius", "length", "size", "radii", "file"}
     json.dumps(known, allow_nan=False)
 
 
@@ -187,6 +190,64 @@ def test_dropped_files_are_opened(studio, tmp_path):
         with pytest.raises(KinetreeError):
             studio.heard({"do": "open", "dropped": wrong})
     assert len(studio.document.robot.body_names) == 6
+
+
+PYRAMID = """solid pyramid
+facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 0 1 0\nvertex 1 0 0\nendloop\nendfacet
+facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 0 7\nendloop\nendfacet
+facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 0 0 7\nvertex 0 1 0\nendloop\nendfacet
+facet normal 0 0 0\nouter loop\nvertex 1 0 0\nvertex 0 1 0\nvertex 0 0 7\nendloop\nendfacet
+endsolid
+"""
+
+
+def test_meshes_of_dropped_files_are_drawn_after_edits_too(studio):
+    arm = """<robot name="arm"><link name="base"/><link name="upper"><inertial><mass value="1"/><inertia ixx="1" iyy="1"
+      izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry><mesh filename="meshes/part.stl"/></geometry></visual></link>
+      <joint name="j" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint></robot>"""
+    files = {"robot/arm.urdf": in_base64(arm.encode()), "robot/meshes/part.stl": in_base64(PYRAMID.encode())}
+
+    def tallest(told):
+        parts = unpacked(told["robot"])["robots"][0]["parts"]
+        return max(part["vertices"].reshape(-1, 3)[:, 2].max() for part in parts if part["role"] == "link")
+
+    told = studio.heard({"do": "open", "dropped": files})
+    assert tallest(told) == 7
+    place = studio.document.geometry
+    edit = {"do": "set", "at": ["bodies", "upper", "mass"], "to": 2}
+    assert tallest(studio.heard({"do": "edit", "edit": edit})) == 7
+    assert place.exists()
+    studio.heard({"do": "open", "system": "two-link"})
+    assert not place.exists()  # it lasts as long as the robot is open
+
+
+def test_shapes_and_actuators_are_added_changed_and_removed(studio):
+    def do(**edit):
+        return studio.heard({"do": "edit", "edit": edit})
+
+    known = fields()
+    for kind, sizes in known["solids"].items():
+        do(do="add", section="shapes", item={"name": f"a {kind}", "body": "crank", "kind": kind, **sizes})
+    assert len(studio.document.robot.shapes) == len(known["solids"])
+    do(do="set", at=["shapes", "a box", "size"], to=["80 mm", 0.02, 0.01])
+    do(do="set", at=["shapes", "a box", "friction"], to=0.4)
+    do(do="rename", section="shapes", old="a box", new="bumper")
+    box = next(own for own in studio.document.robot.shapes if own.name == "bumper")
+    assert box.shape.size == (0.08, 0.02, 0.01)
+    assert box.friction == 0.4
+    do(do="add", section="shapes", item={"body": "rocker", "kind": "sphere", "radius": 0.01})  # without a name
+    gone = do(do="remove", section="shapes", name=len(known["solids"]))["removed"]
+    assert gone == ["one of the shapes"]
+    parts = unpacked(do(do="remove", section="shapes", name="a plane")["robot"])["robots"][0]["parts"]
+    assert any(part["role"] == "shape" for part in parts)
+    do(do="add", section="actuators", item={"name": "drive", "joint": "crank_joint"})
+    do(do="set", at=["actuators", "drive", "force_range"], to=[-2, 2])
+    do(do="rename", section="actuators", old="drive", new="motor")
+    assert studio.document.robot.model.actuators[0].force_range == (-2, 2)
+    assert studio.document.robot.model.actuators[0].name == "motor"
+    do(do="remove", section="bodies", name="crank")
+    assert studio.document.robot.shapes == ()
 
 
 def test_a_zip_that_unfolds_too_far_is_refused(studio, monkeypatch):

@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 import threading
+import warnings
 import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import KinetreeError, OptionError
+from kinetree.errors import KinetreeError, KinetreeWarning, OptionError
 from kinetree.model.formats import yaml as yaml_format
 from kinetree.robot.robot import Robot
 
@@ -253,7 +254,7 @@ class Studio:
         if form == "yaml":
             return {"name": f"{stem}.yaml", "text": document.text}
         if form == "page":
-            return {"name": f"{stem}.html", "text": page(robot).html}
+            return {"name": f"{stem}.html", "text": page(robot, geometry=document.geometry).html}
         if form not in FORMATS:
             raise OptionError(f"a robot is taken away as {', '.join([*FORMATS, 'page', 'python'])}, not {form!r}")
         with tempfile.TemporaryDirectory() as folder:
@@ -284,13 +285,18 @@ class Studio:
             "redo": document.versions[document.at + 1].edit if document.at + 1 < len(document.versions) else "",
             "saved": document.is_saved, "file": self._file(), "problem": "", "robot": None,
             "bodies": list(document.robot.body_names), "base": document.robot.model.base.name,
+            "joints": [joint.name for joint in document.robot.model.joints],
             "masses": {body.name: body.mass for body in document.robot.model.bodies}, "runs": len(document.runs),
         }  # fmt: skip
         drawing = document.robot.model.drawing
         if drawing is not None:
             answer["places"] = {name: list(place) for name, place in drawing.drawn.items()}
         try:
-            answer |= self._shown(document.robot, news)
+            with warnings.catch_warnings(record=True) as odd:
+                warnings.simplefilter("always", KinetreeWarning)
+                answer |= self._shown(document.robot, news)
+            if not document.at:
+                answer["notes"] += [str(w.message) for w in odd if issubclass(w.category, KinetreeWarning)]
         except KinetreeError as problem:
             answer["problem"] = str(problem)
         return answer
@@ -309,12 +315,13 @@ class Studio:
 
     def _content(self, robot: Robot, pose: Any) -> tuple[dict[str, Any], Kernels]:
         """Return what the page shows; it begins at the given pose where the robot has no usual one."""
+        given: dict[str, Any] = {"kept": self._laws, "file": self._open_document.geometry}
         try:
-            return content(robot, robot.model.motion_of, kept=self._laws)[:2]
+            return content(robot, robot.model.motion_of, **given)[:2]
         except KinetreeError:
             if not isinstance(pose, Mapping):
                 raise
-            return content(robot, robot.model.motion_of, q=_pose(robot, pose), kept=self._laws)[:2]
+            return content(robot, robot.model.motion_of, q=_pose(robot, pose), **given)[:2]
 
 
 def _seen(kernels: Kernels, pose: Any) -> dict[str, Any]:

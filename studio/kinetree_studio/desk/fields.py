@@ -13,6 +13,22 @@ from kinetree.model.formats.yaml import WITHOUT_WORD
 from kinetree.model.joint_fields import FIELDS, LIMITS
 from kinetree.model.joints import KINDS
 from kinetree.model.linkages.reading import OF_BARS
+from kinetree.model.shapes import ContactShape
+
+SOLIDS: dict[str, dict[str, Any]] = {
+    "sphere": {"radius": 0.05}, "capsule": {"radius": 0.03, "length": 0.2}, "box": {"size": [0.2, 0.1, 0.05]},
+    "cylinder": {"radius": 0.05, "length": 0.2}, "ellipsoid": {"radii": [0.1, 0.05, 0.05]}, "plane": {},
+    "height_field": {"size": [1.0, 1.0], "heights": [[0.0, 0.05], [0.05, 0.0]]},
+    "convex_hull": {"vertices": [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]},
+}  # fmt: skip
+"""Kinds of shapes that a card offers, with the sizes that a new one has; those of the last two are changed as text."""
+
+SURFACE = ("friction", "restitution")
+OF_SURFACE = {
+    "friction": "", "restitution": "", "torsional_friction": "m", "rolling_friction": "m", "margin": "m", "group": "",
+    "mask": "",
+}  # fmt: skip
+"""Numbers of a shape's surface, with their units."""
 
 AXES = ("x", "y", "z", "-x", "-y", "-z")
 
@@ -21,8 +37,8 @@ def _field(at: str, label: str, form: str = "number", units: tuple[str, str] = (
     return {"at": at.split("/"), "label": label, "form": form, "units": list(units), **more}
 
 
-def _vector(at: str, label: str, unit: str, help: str = "") -> dict[str, Any]:
-    return _field(at, label, "vector", (unit, unit), help=help)
+def _vector(at: str, label: str, unit: str, help: str = "", **more: Any) -> dict[str, Any]:
+    return _field(at, label, "vector", (unit, unit), help=help, **more)
 
 
 def _joint_numbers(names: tuple[str, ...], before: str = "") -> list[dict[str, Any]]:
@@ -59,8 +75,10 @@ def fields() -> dict[str, Any]:
     """Return the fields of every card, and the kinds of joints with their parameters, as plain values.
 
     A field has ``at`` (where its value is, from the item on), ``label``, ``form`` (number, vector, list, word, kind,
-    flag, body, or ends), ``units`` of a hinge and of a slide, ``usual`` (its value if none is given) and ``help``.
+    flag, body, joint, tendon, solid, or ends), ``units`` of a hinge and of a slide, ``usual`` (its value if none is
+    given) and ``help``.
     """
+    usual = {f.name: f.default for f in dataclasses.fields(ContactShape)}
     joint = [KIND, MOTOR, *_joint_numbers(tuple(FIELDS))]
     placed = [*PLACEMENT, _vector("seat/position", "seat", "m", "Where it is on the body that it carries.")]
     return {
@@ -84,6 +102,28 @@ def fields() -> dict[str, Any]:
             _field("between", "between", "word"), _field("stiffness", "stiffness", units=("N/m", "N/m")),
             _field("rest", "length at rest", units=("m", "m")), _field("damping", "damping", units=("N s/m", "N s/m")),
         ],
+        "actuators": [
+            _field("joint", "joint", "joint"), _field("tendon", "or spring", "tendon"),
+            _field("gear", "gear", usual=1.0),
+            _field("gain", "gain", usual=1.0, help="Of the signal: one number, or three with length and rate."),
+            _field("bias", "bias", usual=0.0, help="Three numbers: constant, of the length, of its rate."),
+            _field("control_range", "signal from, to", infinite=True),
+            _field("force_range", "force from, to", infinite=True),
+        ],
+        "shapes": [
+            _field("body", "on", "body"), _field("kind", "kind", "solid"),
+            _field("radius", "radius", units=("m", "m"), only=["sphere", "capsule", "cylinder"]),
+            _field("length", "length", units=("m", "m"), only=["capsule", "cylinder"], help="Without the round ends."),
+            _vector("size", "edges", "m", only=["box"]), _vector("radii", "radii", "m", only=["ellipsoid"]),
+            _field("file", "mesh file", "word", only=["mesh"]), *PLACEMENT,
+            *(
+                _field(
+                    name, name.replace("_", " "), units=(unit, unit), usual=usual[name], more=name not in SURFACE
+                )
+                for name, unit in OF_SURFACE.items()
+            ),
+        ],
+        "solids": SOLIDS,
         "rows": [f.name for f in dataclasses.fields(DHRow)],
         "kinds": {name: _kind(kind) for name, kind in KINDS.items() if name not in WITHOUT_WORD},
         "axes": list(AXES),

@@ -63,24 +63,26 @@ def dropped(given: Mapping[str, Any]) -> Document:
     given: Contents by name, in base 64.
     """
     contents = dict(_unfolded(given))
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        for name, content in contents.items():
-            path = inside(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        inputs = sorted(folder.rglob("inputs.m"))
-        robots = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ROBOTS)
-        if inputs:
-            return Document.open(load(inputs[0].parent))
-        if len(robots) != 1:
-            listed = ", ".join(path.name for path in robots[:6]) or ", ".join(list(contents)[:6]) or "nothing"
-            raise OptionError(
-                f"drop one robot ({', '.join(ROBOTS)}) with its meshes, or a folder of ReDySim with inputs.m, "
-                f"not {listed}"
-            )
-        opened = Document.open(robots[0])
-        return opened if opened.path is None else Document(opened.text, origin=robots[0].name)
+    place = tempfile.TemporaryDirectory(prefix="kinetree-dropped-")  # removed when nothing holds it any more
+    folder = Path(place.name)
+    for name, content in contents.items():
+        path = inside(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    inputs = sorted(folder.rglob("inputs.m"))
+    robots = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ROBOTS)
+    if inputs:
+        return Document.open(load(inputs[0].parent))
+    if len(robots) != 1:
+        listed = ", ".join(path.name for path in robots[:6]) or ", ".join(list(contents)[:6]) or "nothing"
+        raise OptionError(
+            f"drop one robot ({', '.join(ROBOTS)}) with its meshes, or a folder of ReDySim with inputs.m, not {listed}"
+        )
+    opened = Document.open(robots[0])
+    if opened.path is not None:
+        return Document(opened.text, origin=robots[0].name)
+    opened.holds = place
+    return opened
 
 
 def _unfolded(given: Mapping[str, Any]) -> list[tuple[str, bytes]]:

@@ -87,6 +87,10 @@ class Document:
         self.at = 0
         self.saved_at = 0 if path is not None else -1
         self.runs: list[StudioRun] = []
+        self.geometry: Path | None = None
+        """A URDF or MJCF file that it was read from, whose meshes are drawn."""
+        self.holds: Any = None
+        """What must last as long as the document: the folder of dropped files."""
 
     # ------------------------------------------------------------------ what it is
 
@@ -125,7 +129,9 @@ class Document:
             return cls(named_systems.model_text(str(robot)), origin=str(robot))
         path = Path(robot)
         if path.suffix.lower() not in (".yaml", ".yml"):
-            return cls(yaml_format.write(load(path).model), origin=str(path))
+            made = cls(yaml_format.write(load(path).model), origin=str(path))
+            made.geometry = path
+            return made
         loaded = load(path)  # refuses files that are not there or not robots, in the words of kt.load
         made = cls(path.read_bytes().decode("utf-8-sig"), path)
         made.runs = _read_runs(path, loaded)
@@ -165,8 +171,10 @@ class Document:
         refuse_unknown("list of a robot", section, SECTIONS)
         self._edit(insert(self._plain_text, (section,), dict(item)), f"added {item.get('name', section)}")
 
-    def remove(self, section: str, name: str) -> list[str]:
-        """Remove something, with what depends on it: a body's own bodies, loops, frames and springs.
+    def remove(self, section: str, name: str | int) -> list[str]:
+        """Remove something, with what depends on it: a body's own bodies, loops, frames, springs and shapes.
+
+        name: Its name, or its place in the list if it has none.
 
         Returns
         -------
@@ -174,6 +182,9 @@ class Document:
             Names of all that was removed.
         """
         text, gone = self._plain_text, list[str]()
+        if isinstance(name, int):
+            self._edit(drop(text, (section, name)), f"removed one of the {section}")
+            return [f"one of the {section}"]
         if section not in SECTIONS:
             text, gone = drop(text, (section, name)), [name]
         waiting = [(section, name)] if section in SECTIONS else []
@@ -209,7 +220,7 @@ class Document:
                 return self.set(*at, to=to)
             case {"do": "add", "section": str(section), "item": Mapping() as item}:
                 return self.add(section, item)
-            case {"do": "remove", "section": str(section), "name": str(name)}:
+            case {"do": "remove", "section": str(section), "name": str() | int() as name}:
                 return self.remove(section, name)
             case {"do": "rename", "section": str(section), "old": str(old), "new": str(new)}:
                 return self.rename(section, old, new)

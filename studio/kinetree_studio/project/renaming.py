@@ -1,4 +1,4 @@
-"""New names for bodies, joints, loops, frames and tendons, everywhere in the text where they are named."""
+"""New names for bodies, joints, loops, frames, tendons, actuators and shapes, wherever the text names them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from kinetree.model.formats.yaml import quoted_word
 
 from .yaml_edits import Path, composed, node_at, plain, put, scalars
 
-BODIES, JOINTS, TENDONS = "bodies and frames", "joints and loops", "tendons"
-OF_SECTION = {"bodies": BODIES, "frames": BODIES, "base": BODIES, "joints": JOINTS, "loops": JOINTS, "tendons": TENDONS}
+BODIES, JOINTS, TENDONS, ACTUATORS, SHAPES = "bodies and frames", "joints and loops", "tendons", "actuators", "shapes"
+OF_SECTION = {
+    "bodies": BODIES, "frames": BODIES, "base": BODIES, "joints": JOINTS, "loops": JOINTS, "tendons": TENDONS,
+    "actuators": ACTUATORS, "shapes": SHAPES,
+}  # fmt: skip
 """Which names belong together: two of them cannot be the same."""
+
+CONTACTS = ("excluded_contacts", "allowed_contacts")
 
 ENDS = ("parent", "child", "predecessor", "successor", "body")
 
@@ -27,7 +32,8 @@ def renamed(text: str, section: str, old: str, new: str) -> str:
             text = put(text, (*own, "name"), f"{old}_joint")
     kind, found = OF_SECTION[section], []
     for at, is_key, node in scalars(composed(text)):
-        if node.value == old and _names(at, is_key) == kind:
+        touches = kind == SHAPES and at[0] in CONTACTS  # of shapes or of bodies
+        if node.value == old and (_names(at, is_key) == kind or touches):
             found.append((node.start_mark.index, node.end_mark.index))
     for start, end in reversed(found):
         text = text[:start] + quoted_word(new) + text[end:]
@@ -43,7 +49,7 @@ def _names(at: Path, is_key: bool) -> str:
         return BODIES if top == "loads" and len(at) == 2 else ""
     if top == "base" and (len(at) == 1 or last == "name"):
         return BODIES
-    if last in ENDS or top in ("excluded_contacts", "allowed_contacts") or (top == "tendons" and "points" in at[-2:]):
+    if last in ENDS or top in CONTACTS or (top == "tendons" and "points" in at[-2:]):
         return BODIES
     if last == "leader" or top == "cuts" or (top == "couplings" and last in ("joints", "follows")):
         return JOINTS

@@ -125,7 +125,9 @@ def appearance(
     bare = [i for i in range(len(robot.model.bodies)) if i not in dressed]
     if not dressed:
         bare.append(BASE)
-    return [*looks, *skeleton.links(robot.model, size, bare), *skeleton.joints(robot.model, size)], problems
+    touching, unseen = geometry.contact_looks(robot.model, size)
+    own = [*looks, *skeleton.links(robot.model, size, bare), *skeleton.joints(robot.model, size)]
+    return [*own, *touching], problems + unseen
 
 
 def _warn(problems: list[str], file: Any) -> None:

@@ -53,6 +53,8 @@ def framing(figures: Sequence[Figure], view: Sequence[float] | None = None) -> F
     shown |= {"frames": False, "axes": False}
     if main.robot.mass > 0.0:
         shown |= {"com": False, "inertia": False}
+    if main.robot.shapes:
+        shown["shapes"] = False
     if len(figures) > 1:
         shown["ghost"] = True
     return Framing(ground, sight, follow, shown)

@@ -1,4 +1,4 @@
-"""The appearance of a robot: simple shapes and meshes on its bodies, and those from a URDF file.
+"""The appearance of a robot: simple shapes and meshes on its bodies, those from a URDF file, and those that may touch.
 
 The model has no appearance, since that does not affect the motion; it is read here from the file when the robot is
 viewed.
@@ -7,16 +7,31 @@ viewed.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kinetree.errors import FileFormatError, ModelError, RobotFileNotFoundError
+import numpy as np
+from scipy.spatial import ConvexHull as Hull
+
+from kinetree.errors import FileFormatError, KinetreeError, ModelError, ModelWarning, RobotFileNotFoundError
 from kinetree.model.formats import xml
 from kinetree.model.formats.mesh_addresses import find_mesh
 from kinetree.model.formats.xml import Element
 from kinetree.model.pose import Pose
-from kinetree.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from kinetree.model.shapes import (
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    HeightGrid,
+    Mesh,
+    Solid,
+    Sphere,
+)
 from kinetree.model.tree import Model
 from kinetree.spatial.arrays import Array
 
@@ -206,3 +221,57 @@ def _numbers(
         what = "a number" if count == 1 else f"{count} numbers"
         raise FileFormatError(f"<{element.tag}> needs {what} for {name}, not {text!r}", str(path), element.line)
     return values
+
+
+# ------------------------------------------------------------------ shapes that may touch
+
+CONTACT_COLOR = (0.05, 0.62, 0.62, 0.4)
+PLANE = 1.5
+"""Half the edge of the square that stands for a plane without end, in sizes of the robot."""
+
+
+def contact_looks(model: Model, size: float) -> tuple[list[Look], list[str]]:
+    """Return looks of a model's shapes, and a line for each one that cannot be drawn."""
+    looks, problems = list[Look](), list[str]()
+    for own in model.shapes:
+        place = model.frame_table[own.frame]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)  # what a hull leaves out matters to contact alone
+                solids = list(drawn(own.shape, size))
+            looks += [Look(place.body, s, place.pose @ own.pose, CONTACT_COLOR, "shape") for s in solids]
+        except KinetreeError as problem:  # a mesh whose file is not there
+            problems.append(str(problem))
+    return looks, problems
+
+
+def drawn(solid: Solid, size: float) -> Iterator[Shape]:
+    """Yield a solid as the viewer draws it."""
+    if isinstance(solid, Box | Capsule | Cylinder | Ellipsoid | Sphere):
+        yield solid
+    elif isinstance(solid, HalfSpace):
+        edge = PLANE * size
+        yield Facets(
+            edge * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]])
+        )
+    elif isinstance(solid, HeightGrid):
+        yield grid_facets(solid)
+    elif isinstance(solid, ConvexHull | Mesh):
+        corners = np.array((solid.hull if isinstance(solid, Mesh) else solid).vertices)
+        hull = Hull(corners)
+        faces, middle = hull.simplices.copy(), corners.mean(axis=0)
+        a, b, c = (corners[faces[:, k]] for k in range(3))
+        inward = np.einsum("fi,fi->f", np.cross(b - a, c - a), a - middle) < 0.0
+        faces[inward] = faces[inward][:, ::-1]
+        yield Facets(corners, faces)
+
+
+def grid_facets(grid: HeightGrid) -> Facets:
+    """Return the surface of a height grid: two triangles a cell."""
+    nx, ny = grid.shape
+    x, y = (np.linspace(-0.5 * length, 0.5 * length, n) for length, n in zip(grid.size, (nx, ny), strict=True))
+    corners: Array = np.stack([*np.meshgrid(x, y, indexing="ij"), np.array(grid.heights)], axis=-1).reshape(-1, 3)
+    first = (np.arange(nx - 1)[:, None] * ny + np.arange(ny - 1)).ravel()
+    low = np.stack([first, first + ny, first + ny + 1], axis=-1)
+    high = np.stack([first, first + ny + 1, first + 1], axis=-1)
+    return Facets(corners, np.concatenate([low, high]))

@@ -97,7 +97,8 @@ class Scene:
             return
         for mesh in meshes:
             color = mesh.color or look.color or skeleton.link_color(look.body)
-            self.corners.append((look.body, _corners(mesh, look.pose)))
+            if look.role != "shape":
+                self.corners.append((look.body, _corners(mesh, look.pose)))
             vertices = mesh.vertices @ look.pose.rotation.T + look.pose.position
             yield DrawnPart(look.body, look.role, color, vertices, mesh.faces, mesh.flat, look.line is None)
 

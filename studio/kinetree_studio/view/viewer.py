@@ -46,6 +46,7 @@ SWITCHES = {
     "axes": "axes of the joints",
     "com": "the center of mass",
     "inertia": "ellipsoids of the bodies' inertia",
+    "shapes": "shapes that may touch",
     "ghost": "the second robot",
 }
 """The switches of things to show; those that a robot or motion does not have are missing in its viewer."""
@@ -55,6 +56,7 @@ NOT_HERE = {
     "forces": "the motion has no contact forces; give contacts= or wrenches= to say what acts, and where",
     "com": "the robot has no mass",
     "inertia": "the robot has no mass",
+    "shapes": "the robot has no shapes that may touch",
     "ghost": "give a second robot or motion as ghost",
 }
 """Why a switch is missing."""

@@ -45,8 +45,8 @@ class Builder {
         const depth = section === "bodies" && depths.has(item.parent) ? depths.get(item.parent) + 1 : 0;
         if (section === "bodies") depths.set(item.name, depth);
         const joint = typeof item.joint === "string" ? item.joint : (item.joint || {}).kind;
-        const said = { bodies: joint, joints: item.kind, loops: item.kind, frames: item.body }[section] || "";
-        found.push([section, { section, name: item.name, at: [section, item.name === undefined ? k : item.name], depth, said }]);
+        const said = { bodies: joint, joints: item.kind, loops: item.kind, frames: item.body, shapes: item.kind, actuators: item.joint || item.tendon }[section] || "";
+        found.push([section, { section, name: item.name === undefined ? `${section === "shapes" ? item.body : section} ${k + 1}` : item.name, at: [section, item.name === undefined ? k : item.name], depth, said }]);
       });
     }
     const drawing = content.linkage;
@@ -87,7 +87,7 @@ class Builder {
   adding() {
     if (this.content.linkage) return element("div", { className: "actions" }, button("Change the drawing", () => this.desk.draw(this.content.linkage)));
     if (this.content.table) return element("div", { className: "actions" }, button("Table of rows", () => this.choose(this.listed.find((item) => item.section === "robot"))));
-    const options = [["", "+ Add …"], ["bodies", "Body with a joint"], ["loops", "Loop: a joint between two bodies"], ["frames", "Frame"], ["tendons", "Spring or damper"]];
+    const options = [["", "+ Add …"], ["bodies", "Body with a joint"], ["loops", "Loop: a joint between two bodies"], ["frames", "Frame"], ["tendons", "Spring or damper"], ["shapes", "Shape that may touch"], ["actuators", "Actuator"]];
     const made = choice("Add", options, "", (section) => { made.value = ""; if (section) this.add(section); });
     return element("div", { className: "actions" }, made);
   }
@@ -105,7 +105,10 @@ class Builder {
       loops: () => ({ name: this.free("loop"), kind: "revolute", axis: "z", predecessor: told.base, successor: body, placement: { position: at } }),
       frames: () => ({ name: this.free("frame"), body }),
       tendons: () => ({ name: this.free("spring"), points: [{ body: told.base, position: [0, 0, 0] }, { body, position: at }], stiffness: 100, rest: at[0], damping: 1 }),
+      shapes: () => ({ name: this.free("shape"), body, kind: "capsule", radius: Number((0.06 * this.desk.size()).toPrecision(1)), length: Number((0.3 * this.desk.size()).toPrecision(1)) }),
+      actuators: () => ({ name: this.free("actuator"), joint: told.joints.find((name) => name.startsWith(body)) || told.joints[0] }),
     }[section]();
+    if (section === "shapes") this.desk.shows("shapes");
     this.chosen = { section, name: item.name };
     this.desk.change({ do: "add", section, item }).catch((problem) => this.desk.say(problem.message));
   }
@@ -116,7 +119,7 @@ class Builder {
     const { chosen, desk } = this, rows = [], own = deep(this.content, chosen.at) || {};
     const value = Array.isArray(own) || typeof own === "string" ? { points: own } : own;
     if (chosen.section !== "robot") {
-      const named = ["bodies", "joints", "loops", "frames", "tendons"].includes(chosen.section);
+      const named = typeof chosen.at[1] === "string" && chosen.section in LISTS && chosen.section !== "couplings";
       const name = element("input", { value: chosen.name, ariaLabel: "Name", className: "name", readOnly: !named });
       const problem = element("p", { className: "problem" });
       name.onchange = () => this.commit(problem, { do: "rename", section: chosen.section, old: chosen.name, new: name.value.trim() }, () => { this.chosen = { ...chosen, name: name.value.trim() }; });
@@ -124,11 +127,11 @@ class Builder {
     }
     const slides = this.slides(chosen.section, value), groups = { first: [], more: [] };
     const alone = chosen.section === "bodies" && !value.parent;  // its joints are listed apart
-    for (const field of this.fields[chosen.section] || []) if (!(alone && ["joint", "placement"].includes(field.at[0]))) groups[field.more ? "more" : "first"].push(this.row(field, value, slides));
+    for (const field of this.fields[chosen.section] || []) if (!(field.only && !field.only.includes(value.kind)) && !(alone && ["joint", "placement"].includes(field.at[0]))) groups[field.more ? "more" : "first"].push(this.row(field, value, slides));
     if (chosen.section === "bodies" && value.joint) groups.first.splice(3, 0, element("h4", { textContent: "Joint" }));
     if (this.content.table && chosen.section === "robot") rows.push(...this.table());
     else if (this.content.linkage && chosen.section === "robot") rows.push(this.row({ at: ["gravity"], label: "gravity", form: "list", units: ["m/s²", "m/s²"], help: "In the plane of the drawing." }, this.content.linkage, false, ["linkage"]));
-    this.card.replaceChildren(...rows, ...(this.content.linkage && chosen.section === "robot" ? [] : groups.first), ...(groups.more.length ? [section("More numbers of the joint", false, ...groups.more)] : []));
+    this.card.replaceChildren(...rows, ...(this.content.linkage && chosen.section === "robot" ? [] : groups.first), ...(groups.more.length ? [section(chosen.section === "shapes" ? "More of its surface" : "More numbers of the joint", false, ...groups.more)] : []));
   }
 
   slides(part, value) {
@@ -138,7 +141,7 @@ class Builder {
 
   async remove(chosen, problem) {
     try {
-      const { removed } = await this.desk.change({ do: "remove", section: chosen.section, name: chosen.name });
+      const { removed } = await this.desk.change({ do: "remove", section: chosen.section, name: chosen.section in LISTS ? chosen.at[1] : chosen.name });
       this.desk.say(`Removed ${removed.join(", ")}`);
     } catch (error) { problem.textContent = error.message; }
   }
@@ -160,7 +163,7 @@ class Builder {
     const own = field.units[slides ? 1 : 0], unit = own === "m" && before[0] === "linkage" ? this.content.linkage.units || "m" : own, problem = element("p", { className: "problem", role: "alert" });
     const raw = typeof deep(value, field.at.slice(0, 1)) === "string" && field.at.length > 1 ? (field.at[1] === "kind" ? deep(value, field.at.slice(0, 1)) : undefined) : deep(value, field.at);
     const at = [...before, ...field.at], put = (to, input) => this.commit(problem, { do: "set", at, to }).then((good) => { if (input) input.classList.toggle("wrong", !good); });
-    const make = { number: () => this.typed(raw, unit, field, put), vector: () => this.vector(raw, unit, put), list: () => this.typedList(raw, put), word: () => this.word(raw, put), flag: () => this.flag(raw, field, value, put), kind: () => this.kind(raw, field, value, put, at, problem), body: () => choice(field.label, [this.desk.told.base, ...this.desk.told.bodies].map((name) => [name]), raw, (to) => put(to)), ends: () => this.ends(raw, put) }[field.form];
+    const make = { number: () => this.typed(raw, unit, field, put), vector: () => this.vector(raw, unit, put), list: () => this.typedList(raw, put), word: () => this.word(raw, put), flag: () => this.flag(raw, field, value, put), kind: () => this.kind(raw, field, value, put, at, problem), body: () => choice(field.label, [...new Set([raw, this.desk.told.base, ...this.desk.told.bodies, ...(before[0] === "shapes" ? (this.content.frames || []).map((own) => own.name) : [])])].filter(Boolean).map((name) => [name]), raw, (to) => put(to)), ends: () => this.ends(raw, put), solid: () => this.solid(value, problem), joint: () => this.oneOf(field.label, this.desk.told.joints, raw, put), tendon: () => this.oneOf(field.label, (this.content.tendons || []).map((own) => own.name), raw, put) }[field.form];
     const label = unit && this.desk.units.label(unit) !== "1" ? `${field.label} [${this.desk.units.label(unit)}]` : field.label;
     return element("div", { className: `field ${field.form}`, title: field.help || "" }, element("label", { textContent: label }), make(), problem);
   }
@@ -223,6 +226,17 @@ class Builder {
       return made;
     });
     return element("div", { className: "pair" }, chosen, ...parameters);
+  }
+
+  oneOf(label, names, raw, put) { return choice(label, [["", "none"], ...names.map((name) => [name])], raw || "", (to) => put(to || null)); }
+
+  // Another kind of shape has other sizes, so the whole entry changes.
+  solid(value, problem) {
+    const { solids } = this.fields, kinds = [...new Set([value.kind, ...Object.keys(solids)])];
+    return choice("Kind of shape", kinds.map((name) => [name, name.replace("_", " ")]), value.kind, (kind) => {
+      const sizes = new Set(Object.values(solids).flatMap(Object.keys)), kept = Object.entries(value).filter(([key]) => !sizes.has(key) && !["kind", "file", "scale"].includes(key));
+      this.commit(problem, { do: "set", at: this.chosen.at, to: { ...numbered(Object.fromEntries(kept)), kind, ...solids[kind] } });
+    });
   }
 
   ends(raw, put) {

@@ -10,12 +10,7 @@ class DeskScene extends LiveScene {
     const list = super.things(robot);
     const body = this.desk.chosenBody;
     if (!robot.ghost && body !== undefined) {
-      let k = 0;
-      robot.parts.forEach((part) => {
-        if ((part.role === "joint" && !this.show.shown.joints) || !robot.known(part.body)) return;
-        if (part.body === body && part.role === "link") list[k].color = [...CHOSEN, list[k].color[3]];
-        k++;
-      });
+      for (const thing of list) if (thing.part && thing.part.body === body && thing.part.role === "link") thing.color = [...CHOSEN, thing.color[3]];
     }
     return list;
   }
@@ -309,6 +304,7 @@ class Desk {
     if (!robot) return;
     this.packed = robot;
     kinetree.app = new DeskPage(show, engine, this);
+    for (const name of Object.keys(this.shown || {})) if (!kept || !(name in kept.shown)) this.shows(name);
     if (this.app.waits) {
       this.app.seeBefore(kept);
       this.waitForLaws(this.app, name, kept);
@@ -333,6 +329,12 @@ class Desk {
       app.redraw();
       await this.runs.show();
     } catch (problem) { if (this.app === app) this.say(problem.message); }
+  }
+
+  // Show something, in this page and in those that follow it.
+  shows(name) {
+    this.shown = { ...this.shown, [name]: true };
+    if (this.app && name in this.app.show.shown) { this.app.show.shown[name] = true; this.app.refresh(); }
   }
 
   highlight(name) {

@@ -58,7 +58,7 @@ class Grip {
     const robot = this.app.scene.main;
     let best = null, nearest = Infinity;
     robot.parts.forEach((part) => {
-      if (part.role === "base" || !robot.known(part.body)) return;
+      if (part.role === "base" || part.role === "shape" || !robot.known(part.body)) return;
       const pose = robot.pose(part.body), s = robot.stretch(part.body), q = [pose[3], -pose[4], -pose[5], -pose[6]];
       const o = scaled(turned(q, sub(eye, pose)), 1 / s), d = scaled(turned(q, way), 1 / s);
       if (!meetsBox(part, o, d)) return;

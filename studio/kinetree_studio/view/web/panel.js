@@ -11,7 +11,7 @@ const section = (title, open, ...children) => element("details", { open }, eleme
 
 const SWITCHES = [
   ["ground", "Ground"], ["joints", "Joints"], ["follow", "Follow the robot"], ["forces", "Forces, moments"], ["frames", "Frames"],
-  ["axes", "Joint axes"], ["com", "Center of mass"], ["inertia", "Inertia ellipsoids"], ["ghost", "Ghost"],
+  ["axes", "Joint axes"], ["com", "Center of mass"], ["shapes", "Shapes that touch"], ["inertia", "Inertia ellipsoids"], ["ghost", "Ghost"],
 ];
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
 

@@ -123,12 +123,12 @@ class Scene {
     const { shown } = this.show;
     const list = [];
     robot.parts.forEach((part, k) => {
-      if (part.role === "joint" && !shown.joints) return;
-      if (robot.ghost && (part.role === "joint" || !shown.ghost)) return;
+      if ((part.role === "joint" && !shown.joints) || (part.role === "shape" && !shown.shapes)) return;
+      if (robot.ghost && (part.role === "joint" || part.role === "shape" || !shown.ghost)) return;
       if (!robot.known(part.body)) return;
       const thin = shown.inertia && part.role === "link" ? 0.35 : 1;
       const color = robot.ghost ? GHOST : [...part.color.slice(0, 3), part.color[3] * thin];
-      list.push({ mesh: robot.meshes[k], matrix: robot.matrix(part.body), color, flat: part.flat, closed: part.closed });
+      list.push({ mesh: robot.meshes[k], matrix: robot.matrix(part.body), color, flat: part.flat, closed: part.closed && part.role !== "shape", part });
     });
     for (const { from, to, color } of robot.ghost && !shown.ghost ? [] : robot.connectors) {
       if (!robot.known(from.body) || !robot.known(to.body)) continue;
