@@ -199,6 +199,44 @@ def test_quaternions_and_a_table_in_the_motion(tmp_path):
     assert np.abs(positions(robot, found) - record.q).max() < 1e-12
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"delay": 3e-3},
+        {"delay": 2.6e-2, "encoder": 4096, "velocity": "differences", "cutoff": 30.0},
+        {"limit": 4.0, "bits": 8},
+    ],
+    ids=["plain", "late", "encoder", "converter"],
+)
+def test_controller_in_discrete_time(tmp_path, pendulum, more):
+    way = kt.trajectories.Quintic([0.0], [1.0], 0.4).held()
+    law = kt.control.Sampled(kt.control.PID(way, kp=60.0, ki=40.0, kd=6.0), period=1e-2, **more)
+    made = kt.fmu(pendulum, tmp_path / "p.fmu", controller=law, action=None)
+    assert problems(made) == []
+    record = kt.simulate(pendulum, time=0.5, integrator="rk4", step=1e-3, samples=11, controller=law)
+    found = simulated(made, 0.5, 11)
+    assert np.ptp(record.q) > 0.3
+    assert np.abs(positions(pendulum, found) - record.q).max() < 1e-11
+    outside = simulated(made, 0.5, 11, "ModelExchange", relative_tolerance=1e-10)
+    assert np.abs(positions(pendulum, outside) - record.q).max() < (
+        0.1 if "bits" in more or "encoder" in more else 1e-6
+    )
+
+
+def test_controller_in_discrete_time_turns_a_ball_joint(tmp_path):
+    b = kt.Builder("satellite", gravity=(0, 0, 0))
+    b.body("hull", "base", kt.Spherical(), mass=3.0, inertia=(0.3, 0.2, 0.4))
+    b.body("wheel", "hull", kt.Revolute("z"), mass=0.5, inertia=(0.01, 0.01, 0.02))
+    robot = b.build().with_backend("compiled")
+    goal = kt.trajectories.Between(robot, robot.neutral(), robot.neutral(), 0.1).held()
+    law = kt.control.Sampled(kt.control.PD(goal, kp=5.0, kd=2.0), period=5e-3, velocity="differences")
+    q0 = robot.integrate(robot.neutral(), [0.4, -0.3, 0.2, 0.5])
+    made = kt.fmu(robot, tmp_path / "s.fmu", q0=q0, controller=law, action=None, version="3.0")
+    record = kt.simulate(robot, q0, time=0.5, integrator="rk4", step=1e-3, samples=6, controller=law)
+    assert np.abs(positions(robot, simulated(made, 0.5, 6)) - record.q).max() < 1e-11
+
+
 def test_it_ends_where_its_trajectory_ends(tmp_path, pendulum):
     law = kt.control.PD(kt.trajectories.Quintic([0.0], [1.0], 0.2), kp=40.0, kd=4.0)
     made = kt.fmu(pendulum, tmp_path / "p.fmu", controller=law, action=None)
@@ -221,9 +259,9 @@ def test_what_cannot_be_written(tmp_path, pendulum, monkeypatch):
     target = tmp_path / "p.fmu"
     with pytest.raises(kt.UnsupportedError, match="plain Python function"):
         kt.fmu(pendulum, target, controller=lambda t, q, v: np.zeros(1))
-    sampled = kt.control.Sampled(kt.control.PD(kt.trajectories.Constant([0.0]), kp=1.0, kd=1.0), period=0.01)
-    with pytest.raises(kt.UnsupportedError, match="let the other program sample"):
-        kt.fmu(pendulum, target, controller=sampled)
+    still = kt.control.PD(kt.trajectories.Constant([0.0]), kp=1.0, kd=1.0)
+    with pytest.raises(kt.UnsupportedError, match="no random numbers"):
+        kt.fmu(pendulum, target, controller=kt.control.Sampled(still, period=0.01, position_noise=1e-3))
     with pytest.raises(kt.UnknownNameError, match="platform"):
         kt.fmu(pendulum, target, platforms=["linux"])
     with pytest.raises(kt.UnknownNameError, match="version"):

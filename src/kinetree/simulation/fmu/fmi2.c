@@ -181,10 +181,13 @@ EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { (void)c; return
 
 EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 {
-    const double kink = next_kink(((Instance *)c)->model.now.time);
+    Model *m = &((Instance *)c)->model;
+    double next;
     memset(info, 0, sizeof *info);
-    info->nextEventTimeDefined = kink < HUGE_VAL;
-    info->nextEventTime = info->nextEventTimeDefined ? kink : 0.0;
+    info->valuesOfContinuousStatesChanged = act(m);
+    next = next_event(m);
+    info->nextEventTimeDefined = next < HUGE_VAL;
+    info->nextEventTime = info->nextEventTimeDefined ? next : 0.0;
     return fmi2OK;
 }
 

@@ -260,10 +260,12 @@ EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *again, f
                                            fmi3Boolean *nominals, fmi3Boolean *values, fmi3Boolean *has_next,
                                            fmi3Float64 *next)
 {
-    const double kink = next_kink(((Instance *)c)->model.now.time);
-    *again = *terminate = *nominals = *values = false;
-    *has_next = kink < HUGE_VAL;
-    *next = *has_next ? kink : 0.0;
+    Model *m = &((Instance *)c)->model;
+    *again = *terminate = *nominals = false;
+    *values = act(m);
+    *next = next_event(m);
+    *has_next = *next < HUGE_VAL;
+    if (!*has_next) *next = 0.0;
     return fmi3OK;
 }
 

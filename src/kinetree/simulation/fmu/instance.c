@@ -22,6 +22,7 @@ typedef struct {
     double state[STATES + 1];
     double numbers[NUMBERS + 1];
     int is_running; /* initial values can no longer be written */
+    Samples samples;
 } Snapshot;
 
 typedef struct {
@@ -67,6 +68,7 @@ static int settle(Model *m)
     }
     memcpy(m->now.state, settled, STATES * sizeof(double));
     m->now.is_running = 1;
+    begin_samples(&m->now.samples, m->now.time);
     forget(m);
     return 1;
 }
@@ -177,17 +179,28 @@ static int take_parts(Model *m, double t, double h)
     return take_step(m, t, end - t);
 }
 
+/* Do what is due now in discrete time; return whether there was something. */
+static int act(Model *m)
+{
+    if (!sample_is_due(&m->now.samples, m->now.time)) return 0;
+    take_samples(&m->now.samples, m->now.time, m->now.state, m->now.numbers);
+    forget(m);
+    return 1;
+}
+
+/* The next time at which an integrator outside has to stop. */
+static double next_event(const Model *m)
+{
+    const double kink = next_kink(m->now.time), sample = next_sample(&m->now.samples);
+    return kink < sample ? kink : sample;
+}
+
 /* Steps of equal length to a time; the last one may be shorter. */
-static int advance(Model *m, double until)
+static int take_steps(Model *m, double until)
 {
     const double begin = m->now.time;
     const long count = (long)floor((until - begin) / STEP + ROUNDING);
     long k;
-    forget(m);
-    if (begin < SPAN_BEGIN - ROUNDING || until > SPAN_END + ROUNDING) {
-        snprintf(m->said, sizeof m->said, "the model's trajectories are known from t = %g s to %g s only", SPAN_BEGIN, SPAN_END);
-        return 0;
-    }
     for (k = 0; k < count; ++k) {
         m->now.time = begin + k * STEP;
         if (!take_parts(m, m->now.time, STEP)) return 0;
@@ -196,4 +209,21 @@ static int advance(Model *m, double until)
     if (until - m->now.time > ROUNDING * STEP && !take_parts(m, m->now.time, until - m->now.time)) return 0;
     m->now.time = until;
     return 1;
+}
+
+/* The motion to a time, with a stop wherever there is something to do. */
+static int advance(Model *m, double until)
+{
+    forget(m);
+    if (m->now.time < SPAN_BEGIN - ROUNDING || until > SPAN_END + ROUNDING) {
+        snprintf(m->said, sizeof m->said, "the model's trajectories are known from t = %g s to %g s only", SPAN_BEGIN, SPAN_END);
+        return 0;
+    }
+    for (;;) {
+        double stop;
+        act(m);
+        stop = next_sample(&m->now.samples);
+        if (!(stop < until - ROUNDING * STEP)) return take_steps(m, until);
+        if (!take_steps(m, stop)) return 0;
+    }
 }

@@ -47,6 +47,7 @@ from ..worlds.actions import commanded
 from ..worlds.derivative_methods import named_numbers
 from .binaries import PLATFORMS, check_platform, shared_library, this_machine
 from .description import CO_SIMULATION, MODEL_EXCHANGE, description
+from .sampled_laws import SampledLaws
 from .variables import (
     HIDDEN,
     INDEPENDENT,
@@ -167,7 +168,7 @@ def fmu(
     Raises
     ------
     UnsupportedError
-        If something is part of it that does not become machine code: a plain Python function, a sampled controller.
+        If something is part of it that does not become C: a plain Python function, random noise.
     OutputError
         If the file cannot be written, or the C compiler refuses.
 
@@ -234,6 +235,8 @@ class _Unit:
         at, named, _ = named_numbers(self.system, slices, False)
         idle = {"torque": ("kp", "kd"), "velocity": ("kp",), "signal": ("kp", "kd")}.get(command.mode, ())
         shown = {name: where for name, where in named.items() if name not in idle}
+        found = find_sampled(self.system.controller)
+        self.sampled = None if found is None else SampledLaws(self.equation, found)
         self.results = Results(self.equation, outputs)
         self.c = self._laws()  # which finds out what the results are
         count = number_variables(self.equation, command, at["command"], shown, action is not None)
@@ -262,6 +265,8 @@ class _Unit:
             parts.append(law_in_c(f"rates_{k}", self._rates(way), sizes))
         parts.append(law_in_c("settled_state", self._settled, sizes[1:]))
         parts.append(law_in_c("results_of", self.results.of, sizes))
+        if self.sampled is not None:
+            parts.append(self.sampled.functions())
         return "\n".join(parts)
 
     def _rates(self, way: LoopChoice | None) -> Any:
@@ -299,20 +304,25 @@ class _Unit:
             "WAYS": len(self.ways), "KINKS": len(kinks), "STEP": _number(cast("float", self.options.step)),
             "WIDEST_GAP": _number(UNCLOSED), "SPAN_BEGIN": _number(self.span[0]), "SPAN_END": _number(self.span[1]),
         }  # fmt: skip
+        tables = {"start_state": ("double", self.start), "start_numbers": ("double", self.equation.numbers)}
+        tables["kinks"] = "double", kinks
+        if self.sampled is not None:
+            numbers |= self.sampled.numbers()
+            tables |= self.sampled.tables()
         head = [
             "#include <math.h>", "#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>", "",
             f'#define IDENTITY "{identity}"', f"#define {ON_THE_STACK}",
             *(f"#define {name} {value}" for name, value in numbers.items()), "",
         ]  # fmt: skip
-        tables = [
-            _table("start_state", self.start), _table("start_numbers", self.equation.numbers), _table("kinks", kinks),
-            _functions("step", "steps_by", "double, double, const double *, const double *, double *", len(self.ways)),
-            _functions(
-                "rates", "rates_by", "const double *, const double *, const double *, double *", len(self.ways)
-            ),
-        ]  # fmt: skip
-        files = [_text(name) for name in ("instance.c", f"fmi{version[0]}.c")]
-        return "\n".join([*head, self.c, *tables, *files])
+        ways = len(self.ways)
+        called = [
+            _functions("step", "steps_by", "double, double, const double *, const double *, double *", ways),
+            _functions("rates", "rates_by", "const double *, const double *, const double *, double *", ways),
+        ]
+        samples = "no_samples.c" if self.sampled is None else "samples.c"
+        files = [_text(name) for name in (samples, "instance.c", f"fmi{version[0]}.c")]
+        listed = [_table(name, *of) for name, of in tables.items()]
+        return "\n".join([*head, self.c, *listed, *called, *files])
 
     def _kinks(self) -> np.ndarray:
         begin, end = self.span
@@ -359,11 +369,6 @@ def _with_command(command: Commanded, controller: Any, robot: Robot) -> Controll
     law, function = law_and_function(controller, robot)
     if function is not None or law is None:
         raise UnsupportedError("a plain Python function cannot be written as C: use a controller of kinetree.control")
-    if find_sampled(law) is not None:
-        raise UnsupportedError(
-            "a sampled controller is a program of its own: give the robot inputs, action='torque', and let the other "
-            "program sample; or give the controller as it is, without Sampled"
-        )
     return Sum((command, law))
 
 
@@ -371,9 +376,9 @@ def _number(x: float) -> str:
     return f"({'-' if x < 0 else ''}HUGE_VAL)" if math.isinf(x) else f"({float(x)!r})"
 
 
-def _table(name: str, numbers: np.ndarray) -> str:
-    listed = ", ".join(_number(x) for x in numbers.tolist()) or "0.0"
-    return f"static const double {name}[] = {{{listed}}};"
+def _table(name: str, kind: str, numbers: np.ndarray) -> str:
+    written = [str(x) if kind == "int" else _number(x) for x in numbers.tolist()]
+    return f"static const {kind} {name}[] = {{{', '.join(written) or '0'}}};"
 
 
 def _functions(name: str, called: str, arguments: str, count: int) -> str:
