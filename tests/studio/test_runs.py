@@ -286,3 +286,56 @@ def test_a_ball_lies_on_a_slope_of_the_studio(studio):
     assert abs(total[-1] - 2 * 9.81) < 1e-2
     with pytest.raises(KinetreeError):
         run_of({"kind": "dance", "q": []}, studio.document.robot)
+
+
+def sweep(of, numbers, lows, highs, counts, measure):
+    return {"kind": "sweep", "q": of["q"], "of": of, "numbers": numbers, "lows": lows, "highs": highs, "counts": counts,
+            "measure": measure}  # fmt: skip
+
+
+@pytest.mark.parametrize("system", ["four-bar", "kuka-kr5"])
+def test_a_sweep_measures_each_design_as_if_it_were_alone(studio, system):
+    robot, q = begin(system)
+    studio.heard({"do": "open", "system": system})
+    planned = motion(robot, q)
+    mass, length = ("mass of crank", "length of rocker") if system == "four-bar" else ("mass of link_2", "gravity")
+    motor, pin = robot.v_names[robot.model.motors[1 if system == "kuka-kr5" else 0]], robot.joint_names[1]
+    known = {one["name"]: one for one in studio.heard({"do": "offers", "pose": q})["sweeps"]["motion"]["numbers"]}
+    ends = [0.8 * known[length]["value"], 1.1 * known[length]["value"]]
+    for measure in (f"peak torque of {motor}", f"rms torque of {motor}", f"peak force in {pin}"):
+        run = sweep(planned, [mass, length], [1.0, ends[0]], [3.0, ends[1]], [3, 2], measure)
+        found = result(studio, run)
+        assert found["unit"] == ("N" if "force" in measure else "N m")
+        alone = result(studio, {**planned, "values": {mass: 2.0, length: ends[1]}})
+        if "torque" in measure:
+            row = next(one for one in alone["table"] if one["name"] == motor)
+            value = row["peak" if "peak" in measure else "rms"]
+        else:
+            value = curve(alone, "Forces in joints", pin).max()
+        assert found["value"][3] == pytest.approx(value, rel=1e-9)
+    done = {}
+    document = studio.document
+    document.runs[:] = [run_of({**run, "text": document.text}, robot)]
+    exec(document.script(), done)
+    assert np.array_equal(done["value"], found["value"])
+
+
+def test_sweeps_of_simulations_vary_masses_and_gains(studio):
+    robot, q = begin("kuka-kr5")
+    studio.heard({"do": "open", "system": "kuka-kr5"})
+    gains = studio.heard({"do": "offers", "pose": q})["gains"]
+    base = {"motion": motion(robot, q), "on_motion": True, "controller": "PD", "method": "Runge-Kutta"}
+    run = simulation(robot, q, **base, **gains)
+    names = ["mass of link_2", "stiffness of the motors (factor)"]
+    found = result(studio, sweep(run, names, [10.0, 0.5], [30.0, 1.0], [3, 2], "last position of joint_2"))
+    stiff = {**gains, "kp": [0.5 * x for x in gains["kp"]]}
+    alone = result(studio, simulation(robot, q, **base, **stiff, values={"mass of link_2": 20.0}))
+    assert found["value"][2] == pytest.approx(np.reshape(alone["q"], (-1, 6))[-1, 1], abs=1e-12)
+    for change, said in (
+        ({"lows": [30.0, 0.5]}, "from a smaller number to a larger one"), ({"counts": [3000, 20]}, "at most"),
+        ({"numbers": ["mass of nothing", names[1]]}, "nothing"), ({"measure": "beauty"}, "beauty"),
+    ):  # fmt: skip
+        wrong = {**sweep(run, names, [10.0, 0.5], [30.0, 1.0], [3, 2], "last position of joint_2"), **change}
+        told = studio.heard({"do": "compute", "job": "one", "run": wrong})
+        assert said in told["problem"]
+        assert told["where"] == "sweep"

@@ -23,6 +23,7 @@ from ..project.run_curves import RunCurves, of_motion, of_record
 from ..project.run_kinds import run_of
 from ..project.runs import StudioRun
 from ..project.simulated import SimulatedRun
+from ..project.swept import SweptRun, varied
 from ..project.tried_numbers import changed_parameters
 from ..view.page import packed
 
@@ -94,12 +95,16 @@ def computed(run: StudioRun, robot: Robot, job: Job) -> dict[str, Any]:
     """Compute a run; return what the page shows of it.  A mistake is a :class:`RunProblem`."""
     begin = clock.perf_counter()
     try:
-        curves, notes = _curves(run, robot, job)
+        if isinstance(run, SweptRun):
+            content, notes = _swept(run, robot, job)
+        else:
+            curves, notes = _curves(run, robot, job)
+            content = curves.content()
     except RunProblem:
         raise
     except KinetreeError as problem:
         raise RunProblem(str(problem), run.KIND) from problem
-    return {"content": curves.content(), "notes": notes, "seconds": clock.perf_counter() - begin}
+    return {"content": content, "notes": notes, "seconds": clock.perf_counter() - begin}
 
 
 def _curves(run: StudioRun, robot: Robot, job: Job) -> tuple[RunCurves, list[str]]:
@@ -119,6 +124,27 @@ def _curves(run: StudioRun, robot: Robot, job: Job) -> tuple[RunCurves, list[str
     own = space.get("tried") or (robot.with_parameters(changed) if changed else robot)
     found, more = of_record(own, record, space.get("goal"), run.ground == "shapes")
     return found, [*notes, *more]
+
+
+def _swept(run: SweptRun, robot: Robot, job: Job) -> tuple[dict[str, Any], list[str]]:
+    count = int(np.prod(run.counts))
+    simulated = run.of if isinstance(run.of, SimulatedRun) else None
+    tell = _of_time(job, simulated.seconds) if simulated else lambda k: job.tell(k / count, f"{k} of {count} designs")
+    space, notes = run_parts(run.parts("robot", robot, told="told"), {"robot": robot}, tell)
+    if job.ended:
+        raise KeyboardInterrupt
+    value = np.broadcast_to(np.asarray(space["value"], dtype=float), (count,))
+    known = varied(robot, simulated is not None)
+    lost = int(np.sum(~np.isfinite(value)))
+    if lost == count:
+        raise RunProblem("none of these designs can make the motion: choose other ends", "sweep")
+    if lost:
+        notes.append(f"{lost} of {count} designs cannot make the motion, and are left out.")
+    axes = [
+        {"name": name, "unit": known[name]["unit"], "values": np.linspace(low, high, int(n))}
+        for name, low, high, n in zip(run.numbers, run.lows, run.highs, run.counts, strict=True)
+    ]
+    return {"axes": axes, "measure": run.measure, "unit": run.unit(robot), "value": value}, notes
 
 
 def _of_time(job: Job, seconds: float) -> Callable[[float], None]:

@@ -14,6 +14,7 @@ from kinetree.robot.robot import Robot
 from ..project.document import Document
 from ..project.planned_motion import KINDS, simple_joints
 from ..project.simulated import CONTROLLERS, GROUNDS, METHODS
+from ..project.swept import measured, varied
 
 USUAL_FREQUENCY = 10.0
 """In rad/s: how fast usual gains answer."""
@@ -37,8 +38,14 @@ def offers(document: Document, pose: Any) -> dict[str, Any]:
         "low": _lowest(robot, pose),
         "limits": bool(np.isfinite(robot.lower_limits).any() or np.isfinite(robot.upper_limits).any()),
         "floating": robot.is_floating,
+        "sweeps": {of: _sweeps(robot, of == "simulation") for of in ("motion", "simulation")},
         "last": {run.KIND: run.content() for run in document.runs if run.IS_TUNED and run.text == document.text},
     }
+
+
+def _sweeps(robot: Robot, simulated: bool) -> dict[str, Any]:
+    measures = [{"name": name, "unit": unit} for name, (unit, _) in measured(robot, simulated).items()]
+    return {"numbers": [{"name": n, **x} for n, x in varied(robot, simulated).items()], "measures": measures}
 
 
 def _joint(robot: Robot, joint: Joint) -> dict[str, Any]:

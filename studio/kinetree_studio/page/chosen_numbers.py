@@ -294,6 +294,29 @@ class ChosenNumbers:
             at[name] = float(value)
         return dict(_worked_out(self._numbers, at))
 
+    def written(self, symbols: Mapping[str, str], values: Mapping[str, float]) -> dict[str, Any]:
+        """Return parameters as Python writes them, where some sliders are variables; numbers without one are left out.
+
+        Parameters
+        ----------
+        symbols : mapping of str to str
+            The variable of each slider that varies.
+        values : mapping of str to float
+            Values of other sliders.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> chosen = ChosenNumbers(kt.load("four-bar").model, ["crank"])
+        >>> chosen.written({"mass of crank": "x"}, {})["bodies"]["crank"]["mass"]
+        '1.0 * x'
+        """
+        at = {s.name: s.value for s in self.sliders}
+        for name in (*symbols, *values):
+            if name not in at:
+                raise UnknownNameError("slider", name, at)
+        return dict(_written(self._numbers, symbols, at | {k: float(x) for k, x in values.items()}, at))
+
     def read(self) -> GivenParameters:
         """Return the places of these numbers in the model, and their values."""
         return ParameterReader(self.model)(self.parameters())
@@ -309,6 +332,36 @@ def _worked_out(tree: Any, at: Mapping[str, float]) -> Any:
     if isinstance(tree, list):
         return [_worked_out(x, at) for x in tree]
     return {key: _worked_out(x, at) for key, x in tree.items()}
+
+
+def _written(
+    tree: Mapping[str, Any], symbols: Mapping[str, str], at: Mapping[str, float], own: Mapping[str, float]
+) -> Any:
+    """Write the numbers that depend on a variable, or differ from the robot's own."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            if inner := _written(value, symbols, at, own):
+                found[key] = inner
+            continue
+        several = value if isinstance(value, list) else [value]
+        if any(_worked_out(x, at) != _worked_out(x, own) or set(x.powers) & set(symbols) for x in several):
+            one = next(iter(symbols.values()))
+            parts = [_product(x, symbols, at) or f"{_worked_out(x, at)!r} + 0 * {one}" for x in several]
+            found[key] = f"np.stack([{', '.join(parts)}], axis=-1)" if isinstance(value, list) else parts[0]
+    return found
+
+
+def _product(number: PowerProduct, symbols: Mapping[str, str], at: Mapping[str, float]) -> str:
+    """Write a number that depends on variables; an empty text if it does not."""
+    varied = {name: power for name, power in number.powers.items() if name in symbols}
+    if not varied or number.factor == 0.0:
+        return ""
+    rest = number.factor * float(
+        np.prod([at[name] ** power for name, power in number.powers.items() if name not in symbols])
+    )
+    powers = [symbols[n] if power == 1.0 else f"{symbols[n]}**{power:g}" for n, power in varied.items()]
+    return " * ".join([repr(float(rest)), *powers])
 
 
 def _leaves(tree: Any) -> Iterator[PowerProduct]:

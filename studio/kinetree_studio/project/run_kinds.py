@@ -11,8 +11,11 @@ from kinetree.robot.robot import Robot
 from .planned_motion import PlannedMotion, finite_rows
 from .runs import LetGo, MotorTurn, StudioRun
 from .simulated import SimulatedRun
+from .swept import SweptRun
 
-KINDS: dict[str, type[StudioRun]] = {kind.KIND: kind for kind in (MotorTurn, LetGo, PlannedMotion, SimulatedRun)}
+KINDS: dict[str, type[StudioRun]] = {
+    kind.KIND: kind for kind in (MotorTurn, LetGo, PlannedMotion, SimulatedRun, SweptRun)
+}
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "str": str, "float": float, "bool": bool, "int": int,
@@ -37,6 +40,6 @@ def run_of(content: Mapping[str, Any], robot: Robot) -> StudioRun:
 
 
 def _read(wanted: str, value: Any, whole: Mapping[str, Any], robot: Robot) -> Any:
-    if wanted == "StudioRun | None":  # with the robot of the run that it belongs to
+    if wanted.startswith("StudioRun"):  # with the robot of the run that it belongs to
         return None if value is None else run_of({**value, "text": whole.get("text", "")}, robot)
     return READERS[wanted](value)

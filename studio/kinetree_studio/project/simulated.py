@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +18,9 @@ CONTROLLERS = ("none", "PD", "PD with gravity", "PID", "computed torque", "gravi
 GROUNDS = ("none", "plane", "shapes")
 METHODS = ("adaptive", "adaptive, stiff", "Runge-Kutta", "implicit")
 INTEGRATORS = {"Runge-Kutta": "rk4", "implicit": "implicit_euler"}
+
+FASTEST_METHOD = {"adaptive": "Runge-Kutta", "adaptive, stiff": "implicit"}
+"""What takes the place of a step that is chosen by itself where many designs are simulated together."""
 
 A_SECOND, FEWEST_SAMPLES, MOST_MOMENTS = 100, 101, 3001
 """Samples in a second, and in all."""
@@ -95,30 +99,42 @@ class SimulatedRun(StudioRun):
         """How many samples it keeps."""
         return min(max(round(A_SECOND * self.seconds) + 1, FEWEST_SAMPLES), MOST_MOMENTS)
 
-    def parts(self, name: str, robot: Robot, told: str = "False") -> list[CodePart]:
+    def parts(
+        self, name: str, robot: Robot, told: str = "False", fixed: Mapping[str, str] | None = None,
+        parameters: str = "", factors: Mapping[str, str] | None = None,
+    ) -> list[CodePart]:  # fmt: skip
         """Return the code.
 
         told: What is written as the progress of the simulation.
+        fixed: Methods that take the place of others.
+        parameters: Code of numbers of the robot, with a batch in front.
+        factors: Variables by which gains are multiplied.
         """
         for what, value, known in (
             ("controller", self.controller, CONTROLLERS), ("ground", self.ground, GROUNDS),
             ("method", self.method, METHODS),
         ):  # fmt: skip
             refuse_unknown(what, value, known)
-        found = [CodePart("motion", self._motion(name, robot)), CodePart("controller", self._controller(name, robot))]
+        method = (fixed or {}).get(self.method, self.method)
+        if fixed and method == "Runge-Kutta" and self.ground != "none":
+            method = "implicit"
+        found = [CodePart("motion", self._motion(name, robot))]
+        found.append(CodePart("controller", self._controller(name, robot, factors or {})))
         found.append(CodePart("ground", self._ground(name)))
         given = [f"kt.simulate({name}, q0, v0, time={number(self.seconds)}"]
         if self.controller != "none":
             given.append("controller=controller")
         if self.ground != "none" or self.stops:
             given.append("ground=ground")
-        if self.method in INTEGRATORS:
-            given.append(f"integrator={INTEGRATORS[self.method]!r}, step={number(self.step)}")
-        elif self.ground != "none" or self.method != "adaptive":
+        if method in INTEGRATORS:
+            given.append(f"integrator={INTEGRATORS[method]!r}, step={number(self.step)}")
+        elif self.ground != "none" or method != "adaptive":
             given.append('integrator="radau", rtol=1e-6, atol=1e-8')
         if not self.rubs:
             given.append("friction=False")
-        if changed := changed_parameters(robot, self.values):
+        if parameters:
+            given.append(f"parameters={parameters}")
+        elif changed := changed_parameters(robot, self.values):
             given.append(f"parameters={literal(changed)}")
         given.append(f"samples={self.samples}, progress={told})")
         return [*found, CodePart("simulation", [f"record = {_broken(given)}"])]
@@ -147,7 +163,7 @@ class SimulatedRun(StudioRun):
         states = motion.states_lines("tried" if changed else name, robot, "np.zeros(1)")
         return [*found, *with_values, *states, "q0, v0 = q[0], v[0]"]
 
-    def _controller(self, name: str, robot: Robot) -> list[str]:
+    def _controller(self, name: str, robot: Robot, factors: Mapping[str, str]) -> list[str]:
         if self.controller == "none":
             return []
         if self.controller == "gravity compensation":
@@ -165,7 +181,8 @@ class SimulatedRun(StudioRun):
                 raise RunProblem(
                     f"{key} is one number, or {motors}, one for each motor: not {len(gains)}", "controller"
                 )
-        gains = f"kp={_gain(self.kp)}, kd={_gain(self.kd)}{coordinates}"
+        kp, kd = (_gain(x, factors.get(key)) for key, x in (("kp", self.kp), ("kd", self.kd)))
+        gains = f"kp={kp}, kd={kd}{coordinates}"
         laws = {
             "PD": f"kt.control.PD(goal, {gains})",
             "PD with gravity": f"kt.control.PD(goal, {gains}) + kt.control.GravityCompensation()",
@@ -212,7 +229,9 @@ class SimulatedRun(StudioRun):
         return [f"ground = [{', '.join(found)}]"] if found else []
 
 
-def _gain(values: Numbers) -> str:
+def _gain(values: Numbers, factor: str | None = None) -> str:
+    if factor is not None:
+        return f"{factor}[:, None] * {row(values)}"
     return number(values[0]) if len(values) == 1 else row(values)
 
 
