@@ -339,3 +339,53 @@ def test_sweeps_of_simulations_vary_masses_and_gains(studio):
         told = studio.heard({"do": "compute", "job": "one", "run": wrong})
         assert said in told["problem"]
         assert told["where"] == "sweep"
+
+
+def design_run(robot, **more):
+    goal = {"kind": "torque", "by": "peak"}
+    free = {"free": ["crank.mass", "crank_pin.position.x"], "lows": [1.0, 0.03], "highs": [2.0, 0.05]}
+    return {
+        "kind": "design",
+        "q": robot.assembled().tolist(),
+        **free,
+        "wanted": [goal],
+        "samples": 36,
+        "starts": 2,
+        **more,
+    }
+
+
+def test_a_design_is_found_as_one_edit_and_repeated_by_python(studio):
+    robot = studio.document.robot
+    run = design_run(robot, limits=[{"kind": "swing", "of": "rocker_joint", "low": 0.3}])
+    found = result(studio, run)
+    alone = kt.design(
+        robot, {"crank.mass": (1.0, 2.0), "crank_pin.position.x": ("0.03 m", "0.05 m")}, kt.design.Torque(),
+        kt.design.Swing("rocker_joint") >= 0.3, samples=36, starts=2, progress=False,
+    )  # fmt: skip
+    assert [one["after"] for one in found["numbers"]] == list(alone.columns["after"])
+    assert found["goals"][0]["after"] == alone.goals[0].after < found["goals"][0]["before"]
+    edit = {"do": "replace", "text": found["text"], "title": "design"}
+    assert studio.heard({"do": "edit", "edit": edit})["undo"] == "design"
+    done = {}
+    exec(studio.document.script(), done)
+    assert done["found"].numbers == alone.numbers
+    assert done["robot"] == studio.document.robot
+    studio.heard({"do": "undo"})
+    assert studio.document.robot == robot
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "said"),
+    [
+        ({"free": [], "lows": [], "highs": []}, "free", "nothing may change"),
+        ({"wanted": []}, "design", "nothing is wanted"),
+        ({"lows": [3.0, 0.03]}, "free", "from a smaller number to a larger one"),
+        ({"limits": [{"kind": "swing", "of": "rocker_joint"}]}, "design", "at least"),
+        ({"wanted": [{"kind": "pin force", "of": "nothing"}]}, "design", "nothing"),
+    ],
+)
+def test_mistakes_of_designs(studio, change, where, said):
+    told = studio.heard({"do": "compute", "job": "one", "run": design_run(studio.document.robot, **change)})
+    assert said in told["problem"]
+    assert told["where"] == where

@@ -195,12 +195,85 @@ def test_two_designs_make_the_same_motion_side_by_side(opened):
     page.clean()
 
 
+def test_a_sweep_is_a_curve_and_a_map_whose_points_can_be_taken(opened):
+    studio, page = opened("four-bar")
+    page.click("Sweep")
+    page.wait("kinetree.desk.runs.forms.sweep.set !== null")
+    page.set("What varies", "mass of crank")
+    page.result("sweep")
+    page.set("from [kg] of mass of crank", "1")
+    page.set("to of mass of crank", "3")
+    page.set("values of mass of crank", "21")
+    ready = "kinetree.desk.runs.job === '' && kinetree.desk.runs.forms.sweep.picture.result"
+    page.wait(f"{ready} && {ready}.axes[0].values.length === 21")
+    values = np.array(page(f"[...({ready}).value]"))
+    motion = json.loads(page("JSON.stringify(kinetree.desk.runs.forms.motion.content())"))
+    robot = studio.document.robot
+    q, v, a = kt.trajectories.spline(motion["times"], motion["points"], degree=5)(np.linspace(0, 2, 181))
+    crank = robot.body("crank").mass_properties
+    mass = np.linspace(1, 3, 21)
+    inertia = (mass / crank.mass)[:, None] * np.array(crank.inertia)
+    changed = {"bodies": {"crank": {"mass": mass, "inertia": inertia}}}
+    tau = robot.driven_motion(q, v, a, changed, q_guess=motion["q"]).tau
+    assert np.abs(values - np.abs(tau[..., 0]).max(axis=-1)).max() < 1e-12
+    # a press takes the number: the slider has it, and the robot can keep it
+    seen = "kinetree.desk.runs.forms.sweep.picture"
+    left, top = page(f"(({{ left, top }}) => [left, top])({seen}.canvas.getBoundingClientRect())")
+    box = page(f"{seen}.box")
+    page.at(left + box["left"] + 0.5 * (box["right"] - box["left"]), top + 0.5 * (box["top"] + box["bottom"]))
+    page.wait("kinetree.app.tries")
+    assert page("kinetree.desk.runs.values()") == {"mass of crank": 2.0}
+    # another number makes it a map
+    page.set("And what else varies", "length of crank")
+    page.wait(f"{ready} && {ready}.axes.length === 2")
+    assert page(f"({ready}).value.length") == 21 * 21
+    assert np.array_equal(repeated(studio)["value"], page(f"[...({ready}).value]"))
+    page.set("to of mass of crank", "0.5")
+    page.wait("document.querySelector('#dock .settings .problem').textContent.includes('to a larger one')")
+    page.clean()
+
+
+def test_dimensions_are_found_as_one_edit_beside_the_design_before(opened):
+    studio, page = opened("four-bar")
+    before = studio.document.text
+    page.click("Design")
+    page.wait("kinetree.desk.runs.forms.design.set !== null")
+    page("""document.querySelector('[aria-label="rocker_joint.position.x may change"]').click(); 0""")
+    page.click("+ Limit")
+    page.set("bound of limit 1 [deg]", "30")
+    page.click("Find")
+    page.wait("kinetree.desk.runs.results.design === true && kinetree.desk.runs.job === ''")
+    page.settled()
+    assert studio.document.version.edit == "design for torque"
+    assert page("kinetree.desk.beside !== null")
+    assert "All that was asked is met" in page("document.querySelector('.design-view').textContent")
+    done = repeated(studio)
+    limits = kt.design.TransmissionAngle() >= np.pi / 6
+    free = {"rocker_joint.position.x": ("-0.1074 m", "-0.0716 m")}
+    alone = kt.design(
+        kt.load("four-bar"), free, kt.design.Torque(), limits, speed=2 * np.pi, samples=36, starts=4, progress=False
+    )
+    assert abs(done["found"].goals[0].after - alone.goals[0].after) < 1e-9
+    page("kinetree.desk.step('undo').then(() => 0)")
+    page.wait("kinetree.desk.told.undo === ''")
+    assert studio.document.text == before
+    page.set("least rocker_joint.position.x", "0")
+    page.click("Find")
+    page.wait("document.querySelector('#dock .settings .problem').textContent.includes('from a smaller number')")
+    page.clean()
+
+
 def test_the_dock_fits_a_phone(opened):
     _, page = opened("four-bar")
     page.browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=False)
     for tab in ("motion", "simulation"):
         page(f"kinetree.desk.runs.tabs.{tab}.click()")
         page.result(tab)
+    for tab in ("sweep", "design"):
+        page(f"kinetree.desk.runs.tabs.{tab}.click()")
+        page.wait("document.querySelector('#dock .form').children.length > 2")
+        clock.sleep(0.1)
+        assert page("document.documentElement.scrollWidth") <= 390
     clock.sleep(0.2)
     assert page("document.documentElement.scrollWidth") <= 390
     page.browser.call("Emulation.clearDeviceMetricsOverride")

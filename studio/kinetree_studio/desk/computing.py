@@ -17,6 +17,7 @@ from kinetree.model.formats.source import Options, Source
 from kinetree.robot.make import make
 from kinetree.robot.robot import Robot
 
+from ..project.designed import DesignedRun, report
 from ..project.planned_motion import PlannedMotion
 from ..project.run_code import RunProblem, run_parts
 from ..project.run_curves import RunCurves, of_motion, of_record
@@ -97,6 +98,8 @@ def computed(run: StudioRun, robot: Robot, job: Job) -> dict[str, Any]:
     try:
         if isinstance(run, SweptRun):
             content, notes = _swept(run, robot, job)
+        elif isinstance(run, DesignedRun):
+            content, notes = _designed(run, robot, job)
         else:
             curves, notes = _curves(run, robot, job)
             content = curves.content()
@@ -145,6 +148,15 @@ def _swept(run: SweptRun, robot: Robot, job: Job) -> tuple[dict[str, Any], list[
         for name, low, high, n in zip(run.numbers, run.lows, run.highs, run.counts, strict=True)
     ]
     return {"axes": axes, "measure": run.measure, "unit": run.unit(robot), "value": value}, notes
+
+
+def _designed(run: DesignedRun, robot: Robot, job: Job) -> tuple[dict[str, Any], list[str]]:
+    def tell(best: Any) -> None:
+        job.tell(best.done / max(best.total, 1), best.text)
+
+    space, notes = run_parts(run.parts("robot", robot, told="told"), {"robot": robot}, tell)
+    found = space["found"]
+    return report(found) | {"text": yaml_format.write(found.robot.model)}, notes
 
 
 def _of_time(job: Job, seconds: float) -> Callable[[float], None]:

@@ -42,7 +42,7 @@ LARGEST_UPLOAD = 80_000_000
 
 OWN_SCRIPTS = (
     "link.js", "start.js", "card.js", "drawing.js", "beside.js", "lesson.js", "played.js", "run_curves.js",
-    "run_motion.js", "run_simulation.js", "run.js", "desk.js"
+    "run_motion.js", "run_simulation.js", "run_sweep.js", "run_design.js", "run.js", "desk.js"
 )  # fmt: skip
 
 FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "mjcf": ".xml", "sdf": ".sdf"}
@@ -234,8 +234,10 @@ class Studio:
         return offers(self._open_document, news.get("pose"))
 
     def _run(self, news: News) -> News:
-        self._open_document.add_run(news["run"])
-        return {"runs": len(self._open_document.runs)}
+        document = self._open_document
+        if news.get("version", document.at) == document.at:  # else the robot has changed since
+            document.add_run(news["run"])
+        return {"runs": len(document.runs)}
 
     def _save(self, news: News) -> News:
         document = self._open_document
@@ -287,6 +289,7 @@ class Studio:
             "bodies": list(document.robot.body_names), "base": document.robot.model.base.name,
             "joints": [joint.name for joint in document.robot.model.joints],
             "masses": {body.name: body.mass for body in document.robot.model.bodies}, "runs": len(document.runs),
+            "version": document.at,
         }  # fmt: skip
         drawing = document.robot.model.drawing
         if drawing is not None:

@@ -11,10 +11,15 @@ from kinetree.errors import KinetreeError
 from kinetree.model.tree import Joint
 from kinetree.robot.robot import Robot
 
+from ..project.designed import GOALS, KINDS_OF_MEAN, free_numbers
 from ..project.document import Document
 from ..project.planned_motion import KINDS, simple_joints
+from ..project.run_curves import pin_names
 from ..project.simulated import CONTROLLERS, GROUNDS, METHODS
 from ..project.swept import measured, varied
+
+PANELS = ("motion", "simulation", "sweep", "design")
+"""Kinds of runs that are set up in the dock."""
 
 USUAL_FREQUENCY = 10.0
 """In rad/s: how fast usual gains answer."""
@@ -38,9 +43,19 @@ def offers(document: Document, pose: Any) -> dict[str, Any]:
         "low": _lowest(robot, pose),
         "limits": bool(np.isfinite(robot.lower_limits).any() or np.isfinite(robot.upper_limits).any()),
         "floating": robot.is_floating,
+        "design": _design(robot),
         "sweeps": {of: _sweeps(robot, of == "simulation") for of in ("motion", "simulation")},
-        "last": {run.KIND: run.content() for run in document.runs if run.IS_TUNED and run.text == document.text},
+        "last": {run.KIND: run.content() for run in document.runs if run.KIND in PANELS and run.text == document.text},
     }
+
+
+def _design(robot: Robot) -> dict[str, Any] | None:
+    """Return what a search may change and what it may want; None for robots without loops."""
+    if robot.loops is None:
+        return None
+    goals = [{**kind._asdict(), "name": name} for name, kind in GOALS.items()]
+    lists = {"pins": pin_names(robot), "points": list(robot.frame_names)}
+    return {"free": free_numbers(robot), "goals": goals, "lists": lists, "means": list(KINDS_OF_MEAN)}
 
 
 def _sweeps(robot: Robot, simulated: bool) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class Document:
             case {"do": "rename", "section": str(section), "old": str(old), "new": str(new)}:
                 return self.rename(section, old, new)
             case {"do": "replace", "text": str(text)}:
-                return self.replace(text)
+                return self.replace(text, str(edit.get("title") or "the file was edited"))
         raise OptionError(f"not an edit: {edit!r}")
 
     def undo(self) -> str:

@@ -8,20 +8,21 @@ from typing import Any
 from kinetree.errors import OptionError
 from kinetree.robot.robot import Robot
 
+from .designed import DesignedRun, read_goals
 from .planned_motion import PlannedMotion, finite_rows
 from .runs import LetGo, MotorTurn, StudioRun
 from .simulated import SimulatedRun
 from .swept import SweptRun
 
 KINDS: dict[str, type[StudioRun]] = {
-    kind.KIND: kind for kind in (MotorTurn, LetGo, PlannedMotion, SimulatedRun, SweptRun)
+    kind.KIND: kind for kind in (MotorTurn, LetGo, PlannedMotion, SimulatedRun, SweptRun, DesignedRun)
 }
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "str": str, "float": float, "bool": bool, "int": int,
     "Numbers": lambda x: tuple(float(y) for y in x),
     "tuple[str, ...]": lambda x: tuple(str(y) for y in x),
-    "tuple[Row, ...]": finite_rows,
+    "tuple[Row, ...]": finite_rows, "tuple[DesignGoalAsked, ...]": read_goals,
     "dict[str, float]": lambda x: {str(key): float(y) for key, y in x.items()},
 }  # fmt: skip
 """How a field of a run is read, by its type."""

@@ -182,12 +182,12 @@ class SimulatedRun(StudioRun):
                     f"{key} is one number, or {motors}, one for each motor: not {len(gains)}", "controller"
                 )
         kp, kd = (_gain(x, factors.get(key)) for key, x in (("kp", self.kp), ("kd", self.kd)))
-        gains = f"kp={kp}, kd={kd}{coordinates}"
+        given = f"kp={kp}, kd={kd}{coordinates}"
         laws = {
-            "PD": f"kt.control.PD(goal, {gains})",
-            "PD with gravity": f"kt.control.PD(goal, {gains}) + kt.control.GravityCompensation()",
-            "PID": f"kt.control.PID(goal, {gains}, ki={_gain(self.ki)})",
-            "computed torque": f"kt.control.ComputedTorque(goal, {gains})",
+            "PD": f"kt.control.PD(goal, {given})",
+            "PD with gravity": f"kt.control.PD(goal, {given}) + kt.control.GravityCompensation()",
+            "PID": f"kt.control.PID(goal, {given}, ki={_gain(self.ki)})",
+            "computed torque": f"kt.control.ComputedTorque(goal, {given})",
         }
         return [f"goal = {goal}", f"controller = {laws[self.controller]}"]
 

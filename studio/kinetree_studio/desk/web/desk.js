@@ -132,7 +132,7 @@ class DeskPage extends PlayedPage {
     }
   }
 
-  ran(run) { ask("run", { run }).catch((problem) => this.say(problem.message)); }
+  ran(run) { ask("run", { run, version: this.version }).catch((problem) => this.say(problem.message)); }
 
   // Positions of all joints by name, and how the robot is seen: what the next page goes on with.
   kept() {
@@ -305,6 +305,7 @@ class Desk {
     this.packed = robot;
     kinetree.app = new DeskPage(show, engine, this);
     for (const name of Object.keys(this.shown || {})) if (!kept || !(name in kept.shown)) this.shows(name);
+    this.app.version = this.told.version;
     if (this.app.waits) {
       this.app.seeBefore(kept);
       this.waitForLaws(this.app, name, kept);

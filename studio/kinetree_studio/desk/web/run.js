@@ -4,12 +4,12 @@ const QUICK = 0.5;          // seconds: what takes no longer is computed again b
 const MOST_COMPILING = 4;   // seconds: what takes longer for the first time may take long again
 const BEFORE_BAR = 300;     // milliseconds after which progress is shown
 const BETWEEN_LOOKS = 200;
-const TABS = { motion: "Motion", simulation: "Simulation" };
+const TABS = { motion: "Motion", simulation: "Simulation", sweep: "Sweep", design: "Design" };
 
 class RunPanel {
   constructor(node, desk) {
     Object.assign(this, { node, desk, tab: "", results: {}, took: {}, compiled: new Set(), count: 0 });
-    this.forms = { motion: new MotionForm(this), simulation: new SimulationForm(this) };
+    this.forms = { motion: new MotionForm(this), simulation: new SimulationForm(this), sweep: new SweepForm(this), design: new DesignForm(this) };
     this.tabs = Object.fromEntries(Object.entries(TABS).map(([name, title]) => [name, button(title, () => (this.tab === name ? this.close() : this.open(name)))]));
     this.bar = element("progress", { max: 1, value: 0 });
     this.said = element("span", { className: "hint" });
@@ -92,7 +92,10 @@ class RunPanel {
   }
 
   // A slider of the robot was moved.
-  tried() { this.results = {}; this.changed(); }
+  tried() {
+    this.results = {};
+    if (!this.tab || !this.form.taking) this.changed();
+  }
 
   say(text) { this.going.hidden = !text; this.bar.hidden = this.stop.hidden = true; this.said.textContent = text; }
 
@@ -117,7 +120,7 @@ class RunPanel {
     this.job = job;
     let looks = setTimeout(function look() { this.look(job).catch(() => {}); looks = setTimeout(look.bind(this), BETWEEN_LOOKS); }.bind(this), BEFORE_BAR);
     try {
-      const told = await answered("compute", { job, run, beside: this.desk.beside && this.desk.beside.text ? { text: this.desk.beside.text, run: this.ofBeside(run) } : null });
+      const told = await answered("compute", { job, run, beside: !form.accept && this.desk.beside && this.desk.beside.text ? { text: this.desk.beside.text, run: this.ofBeside(run) } : null });
       if (this.desk.app === app) await this.take(tab, form, run, told, playing);
     } catch (problem) { form.problem("", problem.message); } finally {
       clearTimeout(looks);
@@ -138,11 +141,12 @@ class RunPanel {
   async take(tab, form, run, told, playing) {
     if (told.problem) { form.problem(told.where, told.problem); return; }
     if (!told.result) return;
+    form.problem("", "");
+    this.measure(tab, run, told.seconds);
+    if (form.accept) { await form.accept(told, await unpacked(told.result)); this.results[tab] = true; return; }
     const beside = told.beside ? new RunResult({ notes: [] }, await unpacked(told.beside)) : null, notes = [...told.notes, ...(told.besideProblem ? [`B: ${told.besideProblem}`] : []), ...(told.ended ? ["Stopped here."] : [])];
     const result = new RunResult({ ...told, notes }, await unpacked(told.result), beside);
-    form.problem("", "");
     this.results[tab] = result;
-    this.measure(tab, run, told.seconds);
     if (this.tab !== tab) return;
     this.desk.app.showRun(result, playing);
     this.curves.show(tab, result);
@@ -160,7 +164,7 @@ class RunPanel {
   // Play what was computed last once more.
   replay() {
     const result = this.results[this.tab];
-    if (!result) return;
+    if (!result || this.form.accept) return;
     this.desk.app.showRun(result, false);
     this.curves.show(this.tab, result);
     this.form.shown(result);

@@ -1,6 +1,11 @@
 // What a simulation is made of: where it begins, what moves the robot, what it stands on, and how it is stepped.
 
-const CONTROLLER_WORDS = { none: "nothing: it moves by itself", PD: "spring and damper at each motor (PD)", "PD with gravity": "the same, and its weight is held (PD + gravity)", PID: "spring, damper and a memory (PID)", "computed torque": "computed torque", "gravity compensation": "its weight is held, no more", LQR: "best linear feedback (LQR)" };
+const CONTROLLER_WORDS = { none: "nothing", "gravity compensation": "gravity only", "PD with gravity": "PD + gravity" };
+const WHAT_IT_DOES = {
+  none: "It moves by itself.", PD: "A spring and a damper at each motor pull toward what is wanted.", "PD with gravity": "A spring and a damper at each motor, and the weight is held.",
+  PID: "A spring, a damper, and a memory of the error at each motor.", "computed torque": "What the motion takes by the robot's own equations, and a spring and damper for errors.",
+  "gravity compensation": "The weight is held, no more: push it and it drifts.", LQR: "The best linear feedback near a pose that is at rest by itself or by its motors.",
+};
 const METHOD_WORDS = { adaptive: "step chosen by itself", "adaptive, stiff": "the same, for stiff ones", "Runge-Kutta": "fixed step, Runge-Kutta", implicit: "fixed step, implicit" };
 const GROUND_WORDS = { none: "no ground", plane: "a plane under its points", shapes: "what its shapes touch" };
 const FOLLOWING = ["PD", "PD with gravity", "PID", "computed torque"];
@@ -92,11 +97,11 @@ class SimulationForm {
     const { set, panel: { offers } } = this, part = (title, ...rows) => section(title, true, ...rows.filter(Boolean));
     this.told = Object.fromEntries(["motion", "controller", "ground", "simulation"].map((name) => [name, element("p", { className: "problem", role: "alert" })]));
     const begins = choice("Where it begins", [["motion", "where the motion begins"], ["pose", "in the pose that was shown"]], set.on_motion ? "motion" : "pose", (to) => this.change("on_motion", to === "motion"));
-    const follow = FOLLOWING.includes(set.controller) && element("div", { className: "field" }, element("label", { textContent: "it is to" }), choice("What is wanted", [["motion", "make the motion of the first tab"], ["pose", "hold a pose"]], set.follow, (to) => this.change("follow", to)));
+    const follow = FOLLOWING.includes(set.controller) && element("div", { className: "field" }, element("label", { textContent: "it is to" }), choice("What is wanted", [["motion", "make the motion"], ["pose", "hold a pose"]], set.follow, (to) => this.change("follow", to)));
     const holds = (set.controller === "LQR" || (follow && set.follow === "pose")) && element("div", { className: "actions" }, button("Hold the pose shown", () => { this.goal = this.desk.app.q; this.desk.say("This is the pose that the motors hold."); this.panel.changed(); }));
     this.node.replaceChildren(
       part("Begins", element("div", { className: "field" }, element("label", { textContent: "it begins" }), begins), set.on_motion ? null : element("p", { className: "hint", textContent: "Drag the robot, then press Simulate: it begins there, at rest." }), this.told.motion),
-      part("Motors", this.choose("motors give", "controller", offers.controllers, CONTROLLER_WORDS), follow, holds, ...(this.hasGains ? [element("div", { className: "rows" }, ...this.gainRows())] : []), this.told.controller),
+      part("Motors", this.choose("motors give", "controller", offers.controllers, CONTROLLER_WORDS), follow, holds, element("p", { className: "hint", textContent: WHAT_IT_DOES[set.controller] }), ...(this.hasGains ? [element("div", { className: "rows" }, ...this.gainRows())] : []), this.told.controller),
       part("Ground", this.choose("it stands on", "ground", offers.grounds, GROUND_WORDS), ...(set.ground === "plane" ? [this.typed("height", "height", "m"), this.typed("slope", "slope", "rad", "Down toward positive x")] : []), ...(set.ground === "none" ? [] : [this.typed("friction", "friction", ""), this.typed("stiffness", "stiffness", "", "N/m at each point, more or less")]), offers.limits ? this.tick("Joints stop at their limits", "stops") : null, this.tick("Joints rub as the robot's file says", "rubs"), this.told.ground),
       part("Time", this.typed("duration", "seconds", "s"), this.choose("steps", "method", offers.methods, METHOD_WORDS), ["Runge-Kutta", "implicit"].includes(set.method) ? this.typed("step", "step", "s") : null, this.told.simulation),
       element("div", { className: "actions" }, button("Simulate", () => this.panel.compute(), { className: "main" })),
