@@ -271,6 +271,11 @@ def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
 # ------------------------------------------------------------------ numbers, checked
 
 
+def _plainly(numbers: Floats) -> str:
+    """Return one number as such, and several in parentheses."""
+    return f"{numbers[0]:g}" if len(numbers) == 1 else "(" + ", ".join(f"{x:g}" for x in numbers) + ")"
+
+
 def joint_data(kind: JointKind, where: str, **data: Unpack[JointData]) -> dict[str, Any]:
     """Check and return everything that a joint has besides its geometry; see :meth:`kinetree.Builder.add_joint`."""
     mimic, actuated = data.pop("mimic", None), data.pop("actuated", None)
@@ -278,9 +283,9 @@ def joint_data(kind: JointKind, where: str, **data: Unpack[JointData]) -> dict[s
     found: dict[str, Any] = numbers_of(kind, where, given, follows=mimic is not None)
     lower, upper = found["lower"], found["upper"]
     if math.inf in lower or -math.inf in upper:
-        raise ModelError(f"{where}no position is within limits {lower} and {upper}")
+        raise ModelError(f"{where}no position is within limits {_plainly(lower)} and {_plainly(upper)}")
     if any(lo > up for lo, up in zip(lower, upper, strict=True)):
-        raise ModelError(f"{where}lower limit {lower} exceeds upper limit {upper}")
+        raise ModelError(f"{where}lower limit {_plainly(lower)} exceeds upper limit {_plainly(upper)}")
     if mimic is not None and not isinstance(mimic, Mimic):
         raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
     if mimic:

@@ -160,7 +160,7 @@ BAD_URDF = {
     "limits the wrong way round": (
         urdf(CHAIN[0], joint("j", "forearm", "hand", REVOLUTE.format(1, -1, 1), "revolute")),
         6,
-        "joint 'j': lower limit (1.0,) exceeds",
+        "joint 'j': lower limit 1 exceeds upper limit -1",
     ),
     "negative effort": (
         urdf(CHAIN[0], joint("j", "forearm", "hand", REVOLUTE.format(0, 1, -5), "revolute")),
@@ -335,11 +335,7 @@ BAD_YAML = {
         "pitch must be a number, not 'steep'",
     ),
     "sequence": (yaml(A, body("joint: {kind: universal, sequence: XX}")), 4, "sequence is one of XY, XZ"),
-    "limits": (
-        yaml(A, body("joint: {kind: revolute, lower: 2, upper: 1}")),
-        4,
-        "lower limit (2.0,) exceeds upper limit",
-    ),
+    "limits": (yaml(A, body("joint: {kind: revolute, lower: 2, upper: 1}")), 4, "lower limit 2 exceeds upper limit 1"),
     "too many limits": (
         yaml(A, body("joint: {kind: revolute, lower: [1, 2]}")),
         4,

@@ -363,6 +363,7 @@ def test_followers_and_gearboxes(tmp_path):
         (link("a", extra="<velocity_decay><linear>0.1</linear></velocity_decay>"), "<velocity_decay>"),
         ('<link name="a"/>', "has no <inertial>: taken as 1 kg"),
         (link("a", extra="<inertal/>"), "did you mean <inertial>"),
+        (link("a", attributes='relativ_to="z"'), "'relativ_to' in <pose> is unknown and not read; did you mean 'rel"),
         (
             link("a") + link("c") + joint("k", "a", "c", "ball", "<axis><xyz>0 0 1</xyz><limit/></axis>"),
             "of a ball joint",

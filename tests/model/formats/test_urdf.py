@@ -118,7 +118,9 @@ def test_impossible_inertias_are_a_warning_that_names_the_links():
     for expected in ("romeo_small.urdf", "line ", "'RShoulderYawLink'", "'RElbowYawLink'", "triangle inequality"):
         assert expected in str(warning.message)
     assert warning.filename == __file__, "the warning points at the caller"
-    with pytest.raises(kt.FileFormatError, match=r"romeo_small\.urdf, line \d+: body 'RShoulderYawLink'"):
+    with pytest.raises(
+        kt.FileFormatError, match=r"romeo_small\.urdf, line \d+: 2 th[^\n]*\n  line \d+: body 'RShoulderYawLink'"
+    ):
         kt.load(file, strict=True)
 
 
@@ -272,6 +274,85 @@ def test_what_looks_misspelt_is_named(tmp_path):
     text = one_joint('\n<orgin xyz="1 0 0"/>')
     with pytest.warns(kt.ModelWarning, match=r"line 2: <orgin> in <joint> is unknown .* did you mean <origin>\?"):
         kt.load(write(tmp_path, text))
+
+
+ATTRIBUTES = """<robot name="r">
+<link name="a"/><link name="b"><inertial><origin xzy="0 0 1"/><mass value="1"/>
+<inertia ixx="1" iyx="0" ixz="0" iyy="1" iyz="0" izz="1" ixy="0"/></inertial>
+<collision><geometry><capsule radius="0.1" lenght="0.2"/></geometry></collision></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+<origin xyz="1 0 0" ryp="0 0 1"/>
+<limit lower="-1.9" up="1.9" effort="1" velocity="1" command_effort="3"/>
+<dynamics dampng="0.1" friction="0" mu_viscous="2"/>
+<mimic joint="k" multiplyer="2"/>
+</joint>
+<joint name="k" type="continuous"><parent link="b"/><child link="c"/><dynamics viscous="1"/></joint>
+<link name="c"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+</robot>"""
+
+
+def test_attributes_that_look_misspelt_are_named(tmp_path):
+    path = write(tmp_path, ATTRIBUTES)
+    with pytest.warns(kt.ModelWarning) as told:
+        kt.load(path)
+    for line, name, meant in ((2, "xzy", "xyz"), (6, "ryp", "rpy"), (7, "up", "upper"), (8, "dampng", "damping"),
+                              (4, "lenght", "length"), (9, "multiplyer", "multiplier")):  # fmt: skip
+        assert f"line {line}: {name!r} in <" in str(told[0].message)
+        assert f"did you mean {meant!r}?" in str(told[0].message)
+    assert "line 11: 'viscous' in <dynamics> is unknown and not read; <dynamics> has 'damping', 'friction'" in str(
+        told[0].message
+    )
+    for other in ("command_effort", "mu_viscous", "iyx"):  # of other tools, or beside what was meant
+        assert f"{other!r} in" not in str(told[0].message)
+    with pytest.raises(kt.FileFormatError, match=r"line 2: 9 things are wrong, .*:\n  line 2: 'xzy'") as refused:
+        kt.load(path, strict=True)
+    assert "line 9: 'multiplyer'" in str(refused.value)
+
+
+def test_a_range_with_one_end_is_named(tmp_path):
+    path = write(tmp_path, one_joint('<limit upper="1.9" effort="1" velocity="1"/>', "revolute"))
+    with pytest.warns(kt.ModelWarning, match="<limit> has 'upper' but no 'lower', which URDF then takes as 0"):
+        assert kt.load(path).joint("j").lower == (0.0,)
+
+
+def test_all_faults_of_a_file_are_named_at_once(tmp_path):
+    links = "".join(link(n) for n in "ab") + '\n<link name="c"><inertial><mass value="x"/></inertial></link>'
+    joints = "\n" + joint("j1", "a", "b", kind="revlute") + "\n" + joint("j2", "a", "c", kind="revolute")
+    limit = '<limit lower="2.4" upper="-2.4" effort="1" velocity="1"/></joint>'
+    path = write(tmp_path, f"<robot name='r'>{links}{joints.removesuffix('</joint>')}{limit}</robot>")
+    with pytest.raises(kt.FileFormatError) as refused:
+        kt.load(path)
+    told = str(refused.value).split("\n")
+    assert told[0].endswith("robot.urdf, line 2: 3 things are wrong, the first of them here:")
+    assert told[1].startswith("  line 2: the <inertial> of link 'c'")
+    assert told[2].startswith("  line 3: joint 'j1': no joint type named 'revlute'; did you mean 'revolute'?")
+    assert told[3] == "  line 4: joint 'j2': lower limit 2.4 exceeds upper limit -2.4"
+    assert refused.value.line == 2
+
+
+POINT_MASS = (
+    '<inertial><origin xyz="{}"/><mass value="1.8"/>'
+    '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "more", "idle"),
+    [("0 0 0.1", "continuous", "", True), ("0.1 0 0", "continuous", "", False), ("0 0 0.1", "prismatic", "", False),
+     ("0 0 0", "continuous", '<dynamics kinetree:rotor_inertia="0.1" xmlns:kinetree="urn:kinetree"/>', False)],
+)  # fmt: skip
+def test_a_mass_without_inertia_is_named_where_a_joint_turns_it(tmp_path, place, kind, more, idle):
+    limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/>' if kind == "prismatic" else ""
+    inside = f'<origin xyz="0 0.2 0" rpy="0.3 0.4 0.5"/><axis xyz="0 0 1"/>{limit}{more}'
+    path = write(
+        tmp_path, f"<robot name='r'>{link('a')}<link name='b'>{POINT_MASS.format(place)}</link>"
+        + joint("j", "a", "b", inside, kind) + "</robot>",
+    )  # fmt: skip
+    if not idle:
+        assert np.linalg.det(kt.load(path, strict=True).mass_matrix([0.0])) > 0
+        return
+    with pytest.warns(kt.ModelWarning, match="nothing resists joints 'j': what 'j' carries has a mass of 1.8 kg"):
+        assert abs(kt.load(path).mass_matrix([0.3])[0, 0]) < 1e-12
 
 
 def test_order_is_parents_first_then_the_files(tmp_path):
@@ -492,7 +573,7 @@ def test_names_that_xml_cannot_contain(tmp_path):
     robot = kt.Builder("r").body("bell\a", "base", kt.Revolute(), mass=1).build()
     with pytest.raises(kt.UnsupportedError, match="XML cannot contain the name"):
         robot.save(tmp_path / "r.urdf")
-    odd = kt.Builder("r").body("line\nend\ttab", "base", kt.Revolute(), mass=1).build()
+    odd = kt.Builder("r").body("line\nend\ttab", "base", kt.Revolute(), mass=1, inertia=(1, 1, 1)).build()
     odd.save(tmp_path / "r.urdf")
     assert kt.load(tmp_path / "r.urdf").body_names == ["line\nend\ttab"]
 

@@ -33,12 +33,16 @@ from ..pose import Pose
 from ..shapes.contact_shape import ContactShape
 from ..shapes.pairs import check_pair
 from ..tree import Joint, Model
+from .idle_joints import idle_joints
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
 
 MOST_SUGGESTIONS = 10
 """How many unknown names of one file get the nearest known one as a suggestion."""
+
+MOST_FAULTS = 20
+"""How many faults of one file are named."""
 
 MOST_NAMES = 6
 """How many names one message lists."""
@@ -82,7 +86,7 @@ class FileBuilder(ModelBuilder):
     """A builder whose errors and warnings name the file and the line.
 
     Add bodies, joints and frames within ``with builder.at(line):``; :meth:`finish` checks
-    the tree, warns once about all oddities, and returns the model.
+    the tree, warns once about all oddities (in strict mode refuses the file for them), and returns the model.
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class FileBuilder(ModelBuilder):
         self.options = options
         self.cuts = options.cuts
         self.oddities: list[tuple[int | None, str]] = []
+        self.faults: list[FileFormatError] = []
         self._line: int | None = None
         self._body_lines: dict[str, int | None] = {}
         self._joint_lines: dict[str, int | None] = {}
@@ -135,10 +140,30 @@ class FileBuilder(ModelBuilder):
         return str(UnknownNameError(what, name, known))
 
     def oddity(self, message: str, line: int | None = None) -> None:
-        """Note something odd, or refuse it in strict mode."""
+        """Note something odd; in strict mode, a fault of the file."""
         if self.strict:
-            raise self.error(message, line)
-        self.oddities.append((line, message))
+            self.faults.append(self.error(message, line))
+        else:
+            self.oddities.append((line, message))
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Leave out what has a fault in this context, so that others are found too; :meth:`refuse_faults` names all."""
+        try:
+            yield
+        except FileFormatError as fault:
+            self.faults.append(fault)
+
+    def refuse_faults(self) -> None:
+        """Refuse the file if it has faults, all of which are named with their lines."""
+        if not self.faults:
+            return
+        faults = sorted(self.faults, key=lambda fault: fault.line or 0)
+        if len(faults) == 1:
+            raise faults[0]
+        told = "".join(f"\n  {_short(fault)}" for fault in faults[:MOST_FAULTS])
+        more = f"\n  and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        raise self.error(f"{len(faults)} things are wrong, the first of them here:{told}{more}", faults[0].line)
 
     def _oddity(self, message: str) -> None:
         self.oddity(message, self._line)
@@ -357,14 +382,16 @@ class FileBuilder(ModelBuilder):
 
     # Building
 
-    def finish(self, *, floating_base: bool, graph: bool = False) -> Model:
+    def finish(self, *, floating_base: bool, graph: bool = False, inertias: bool = False) -> Model:
         """Check bodies and joints, build the model, and warn about oddities.
 
         floating_base: Put the root on a free joint.
         graph: Whether the joints of the file may themselves form loops; if so, its base is the root.
+        inertias: Whether the format expects an inertia wherever there is mass.
         """
         if self.options.side_file:
             self.options.side_file(self)
+        self.refuse_faults()
         self._check_ends(graph)
         root = self.base if graph else self._check_roots()
         if not graph:
@@ -375,8 +402,22 @@ class FileBuilder(ModelBuilder):
         self._unnamed_twins()
         with self.at(None):
             model = self.model(floating_base=floating_base, cuts=self.cuts, rule=self.options.rule)
+        if inertias:
+            self._doubt_idle_joints(model)
+        self.refuse_faults()
         self._warn()
         return model
+
+    def _doubt_idle_joints(self, model: Model) -> None:
+        """Warn of joints whose bodies have mass, and no inertia that they could feel."""
+        idle = idle_joints(model)
+        if idle:
+            name, mass = next(iter(idle.items()))
+            self.oddity(
+                f"nothing resists joints {listed(idle)}: what {name!r} carries has a mass of {mass:g} kg, but no "
+                "inertia about the axis: forward dynamics divides by zero. Give it an inertia, or fix the joint",
+                self._joint_lines.get(name),
+            )
 
     def _check_ends(self, graph: bool) -> None:
         carried: dict[str, str] = {}
@@ -485,6 +526,12 @@ class FileBuilder(ModelBuilder):
             listed = [f"  line {line}: {text}" if line else f"  {text}" for line, text in self.oddities]
             message = f"{self.file}: {len(listed)} things are odd:\n" + "\n".join(listed)
         warn(message, ModelWarning)
+
+
+def _short(fault: FileFormatError) -> str:
+    """Return what is wrong without the name of the file, which the list of faults begins with."""
+    place = f"{fault.file}, line {fault.line}: " if fault.line else f"{fault.file}: "
+    return (f"line {fault.line}: " if fault.line else "") + str(fault).removeprefix(place)
 
 
 def listed(names: Iterable[str]) -> str:

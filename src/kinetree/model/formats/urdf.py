@@ -41,7 +41,7 @@ from ..shapes.solid import Solid
 from ..tree import Model
 from . import xml
 from .mesh_addresses import mesh_named
-from .shape_words import SURFACE, made
+from .shape_words import PARTS, SURFACE, made
 from .source import FileBuilder, Options, Source, listed
 from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
 from .xml import Element
@@ -88,6 +88,8 @@ KNOWN_CHILDREN = {
     "robot": (
         "link", "joint", LOOP, COUPLING, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor",
     ),
+    "predecessor": ("origin",),
+    "successor": ("origin",),
     LOOP: ("predecessor", "successor", "axis", "limit"),
     OTHERS_LOOP: ("predecessor", "successor", "axis", "limit"),
     "link": ("inertial", "visual", "collision"),
@@ -97,6 +99,18 @@ KNOWN_CHILDREN = {
 
 LIMIT_ATTRIBUTES = dict(sorted(words_of("urdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
 """Attributes of <limit>."""
+
+# Attributes that the reader uses, by element; an unknown one that is almost so is reported, and so is one that keeps an
+# element from saying anything. Others belong to other tools.
+KNOWN_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "origin": ("xyz", "rpy", "quat_xyzw"), "mass": ("value",), "axis": ("xyz",), "parent": ("link",),
+    "inertia": ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), "child": ("link",), "limit": tuple(LIMIT_ATTRIBUTES),
+    "dynamics": tuple(DYNAMICS), "mimic": ("joint", "multiplier", "offset"), "predecessor": ("link",),
+    "successor": ("link",), "link": ("name",), "joint": ("name", "type", INDEPENDENT), "mesh": ("filename", "scale"),
+    **{shape: tuple(parts) for shape, parts in PARTS.items()},
+}  # fmt: skip
+OPTIONAL = ("quat_xyzw", INDEPENDENT, *(word for word in DYNAMICS if word.startswith(OWN)))
+"""Attributes that few files need: no other name is taken for one of them."""
 
 # Elements whose content does not affect the motion and may be anything that other tools understand.
 CLOSED = ("visual", "gazebo", "transmission", "sensor", "ros2_control")
@@ -138,10 +152,13 @@ class _UrdfReader:
         if not links:
             raise self.error(f"robot {self.builder.name!r} is empty: the file has no <link>", self.root)
         for link in links:
-            self.read_link(link)
+            with self.builder.gathering():
+                self.read_link(link)
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
         for joint in joints:
-            self.read_joint(joint, names)
+            with self.builder.gathering():
+                self.read_joint(joint, names)
+        self.builder.refuse_faults()
         self.doubt_ranges()
         for element in self.root.children:
             if element.tag in (LOOP, OTHERS_LOOP):
@@ -152,7 +169,7 @@ class _UrdfReader:
                 read_own_coupling(self, element)
             elif element.tag == "coupling":
                 read_coupling(self, element)
-        return self.builder.finish(floating_base=self.builder.options.floating_base)
+        return self.builder.finish(floating_base=self.builder.options.floating_base, inertias=True)
 
     # Elements
 
@@ -168,6 +185,7 @@ class _UrdfReader:
     def read_collision(self, element: Element, link: str) -> None:
         """Keep a collision shape; one that cannot be understood is left out, with a warning."""
         for shape in [x for geometry in element.all("geometry") for x in geometry.children][:1]:
+            self.check_surroundings(element, shape)
             with self.builder.or_left_out(f"a collision shape of link {link!r}", shape.line):
                 surface: dict[str, Any] = {}
                 for key in SURFACE:
@@ -177,6 +195,12 @@ class _UrdfReader:
                 name = element.attributes.get("name", "")
                 solid = self.shape_of(shape)
                 self.builder.add_shape(ContactShape(link, solid, self.origin(element), name, **surface))
+
+    def check_surroundings(self, collision: Element, shape: Element) -> None:
+        """Report misspelled attributes of a shape and of its origin."""
+        for part in (*collision.all("origin"), shape):
+            if part.tag in KNOWN_ATTRIBUTES:
+                self.check_attributes(part)
 
     def shape_of(self, shape: Element) -> Solid:
         """Return a shape, which each kind describes by different attributes."""
@@ -239,6 +263,7 @@ class _UrdfReader:
         element = self.only(loop, role)
         if element is None:
             raise self.error(f"loop {name!r} has no <{role}>", loop)
+        self.check_children(element)
         return self.text(element, "link", f"the <{role}> of loop {name!r}"), self.origin(element)
 
     def end(self, joint: Element, role: str, name: str) -> str:
@@ -323,8 +348,17 @@ class _UrdfReader:
             ends = self.limit(limit, "lower"), self.limit(limit, "upper")
             if bounded:
                 data["lower"], data["upper"] = ends
+                self.doubt_end(name, limit)
             elif any(x and math.isfinite(x) for x in ends):
                 self.beyond_type[name] = limit.line
+
+    def doubt_end(self, name: str, limit: Element) -> None:
+        """Report a range of which only one end is given."""
+        for has, lacks in (("lower", "upper"), ("upper", "lower")):
+            if lacks not in limit.attributes and has in limit.attributes:
+                self.builder.oddity(
+                    f"joint {name!r}: <limit> has {has!r} but no {lacks!r}, which URDF then takes as 0", limit.line
+                )
 
     def doubt_ranges(self) -> None:
         """Report, all at once, joints whose <limit> has no range, or a range that their type does not have."""
@@ -412,10 +446,24 @@ class _UrdfReader:
         if "${" in text or "$(" in text:
             raise self.error(f"{text!r} is unexpanded xacro: {XACRO_HINT}", element)
 
+    def check_attributes(self, element: Element) -> None:
+        """Report attributes that are likely misspellings, or stand where nothing is read."""
+        known = KNOWN_ATTRIBUTES[element.tag]
+        wanted = [name for name in known if name not in OPTIONAL or name in element.attributes]
+        silent = bool(wanted) and not any(name in element.attributes for name in known)
+        for name, meant in xml.misspelled(element, wanted).items():
+            if name not in known and (meant or silent):
+                hint = f"did you mean {meant!r}?" if meant else f"<{element.tag}> has {listed(wanted)}"
+                self.builder.oddity(f"{name!r} in <{element.tag}> is unknown and not read; {hint}", element.line)
+
     def check_children(self, element: Element) -> None:
         """Refuse xacro; report likely misspellings. Other unknown elements belong to other tools."""
+        if element.tag in KNOWN_ATTRIBUTES:
+            self.check_attributes(element)
         known = KNOWN_CHILDREN[element.tag]
         for child in element.children:
+            if child.tag in KNOWN_ATTRIBUTES and child.tag not in KNOWN_CHILDREN:
+                self.check_attributes(child)
             if child.tag in known:
                 continue
             if child.tag.startswith("xacro:"):

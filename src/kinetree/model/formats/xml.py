@@ -6,7 +6,8 @@ gigabytes, or include other files.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import difflib
+from collections.abc import Collection, Iterable, Iterator
 from xml.parsers import expat
 
 from ...errors import FileFormatError, UnsupportedError
@@ -106,6 +107,27 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
     except (LookupError, ValueError) as problem:
         raise FileFormatError(f"unreadable text encoding: {problem}", file, 1) from None
     return document.children[0]
+
+
+def misspelled(element: Element, known: Iterable[str]) -> dict[str, str]:
+    """Return attributes that are not known, each with the known one that was probably meant, or an empty string.
+
+    Only what the element does not have besides can have been meant.  Attributes with a prefix belong to other tools.
+    """
+    missing = [name for name in known if name not in element.attributes]
+    found = {}
+    for name in element.attributes.keys() - set(known):
+        if ":" not in name:
+            found[name] = _meant(name.lower(), missing)
+            missing = [other for other in missing if other != found[name]]
+    return {name: found[name] for name in element.attributes if name in found}
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is nearest: spelled almost so, or abbreviated."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.65)
+    longer = [other for other in known if len(name) > 1 and other.startswith(name)]
+    return next(iter(near or longer), "")
 
 
 def quoted(text: str) -> str:

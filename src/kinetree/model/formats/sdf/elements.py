@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ....errors import FileFormatError
 from ...joint_fields import words_of
 from ...pose import Pose
-from ..xml import Element
+from ..xml import Element, misspelled
 
 CLOSED = (
     "visual", "sensor", "plugin", "light", "gui", "scene", "audio_source", "battery", "particle_emitter",
@@ -42,6 +42,13 @@ KNOWN = {
 }  # fmt: skip
 """Elements that the reader uses; an unknown one with almost the same spelling is reported."""
 
+ATTRIBUTES = {
+    "pose": ("relative_to", "rotation_format", "degrees", "frame"), "xyz": ("expressed_in",),
+    "model": ("name", "canonical_link", "placement_frame"), "link": ("name",), "joint": ("name", "type"),
+    "frame": ("name", "attached_to"), "inertial": ("auto",), "mimic": ("joint", "axis"),
+}  # fmt: skip
+"""Attributes that the reader uses, or that do not matter; an unknown one that is almost so is reported."""
+
 Report = Callable[[str, int | None], None]
 
 
@@ -62,7 +69,10 @@ class Elements:
     def check(self, element: Element, tag: str | None = None) -> None:
         """Report children that look like misspellings; all other unknown children belong to other tools."""
         known = KNOWN[tag or element.tag]
+        self._check_attributes(element)
         for child in element.children:
+            if child.tag in known and child.tag not in KNOWN:
+                self._check_attributes(child)
             if child.tag not in known and child.tag not in CLOSED:
                 near = difflib.get_close_matches(child.tag, known, n=1, cutoff=0.75)
                 if near:
@@ -70,6 +80,13 @@ class Elements:
                         f"<{child.tag}> in <{element.tag}> is unknown and not read; did you mean <{near[0]}>?",
                         child.line,
                     )
+
+    def _check_attributes(self, element: Element) -> None:
+        for name, meant in misspelled(element, ATTRIBUTES.get(element.tag, ())).items():
+            if meant:
+                self.report(
+                    f"{name!r} in <{element.tag}> is unknown and not read; did you mean {meant!r}?", element.line
+                )
 
     def name(self, element: Element) -> str:
         """Return the name that an element must have."""

@@ -133,7 +133,7 @@ class _SdfReader:
         self._read_frames()
         self._stand(alone)
         self._choose_cuts()
-        return builder.finish(floating_base=False, graph=True)
+        return builder.finish(floating_base=False, graph=True, inertias=True)
 
     def _gravity(self, top: Element) -> tuple[float, ...]:
         """Return the world's gravity; versions before 1.6 have it within <physics>."""
