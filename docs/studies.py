@@ -64,6 +64,7 @@ def page(result: Result, pictures: Iterable[str]) -> str:
     lines += [picture_line(study, kind) for kind in pictures[:1]]
     lines += ["```sh", f"kinetree run {study.name}     # tables, plots, data and the model, in a folder"]
     lines += ([f"kinetree view {study.name}"] if study.system else []) + ["```", ""]
+    lines += change_it(study)
     if study.assumptions:
         lines += ["## What was assumed", "", *(f"* {escaped(text)}" for text in study.assumptions), ""]
     lines += [picture_line(study, kind) for kind in pictures[1:]]
@@ -75,6 +76,30 @@ def page(result: Result, pictures: Iterable[str]) -> str:
         if outcome.facts:
             lines += [HEADINGS, *(row(fact) for fact in outcome.facts), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def change_it(study: Study) -> list[str]:
+    """How to change a walk, with a study file or in Python; nothing for other studies."""
+    from kinetree_gallery.systems.walking_machine import WALKERS, walker
+
+    if not study.system or study.name not in WALKERS:
+        return []
+    machine = walker(study.name)
+    gait, trunk = machine.walk.gait, machine.robot.body_names[0]
+    stride = round(0.75 * gait.stride, 3)
+    mass = round(1.25 * machine.robot.model.bodies[0].mass, 1)
+    return [
+        "## Change it", "",
+        "Another stride and another mass, in a file of your own: `kinetree run walk.yaml`. `period`, `height`, `foot_height` and `side` "
+        "are keys, too.", "",
+        "```yaml", "kinetree-study: 1", f"robot: {{name: {study.name}, parameters: {{bodies.{trunk}.mass: {mass:g}}}}}",
+        f"motion: {{kind: gallery, stride: {stride:g}}}", "controller: computed-torque",
+        f"simulation: {{time: {2 * gait.period:g}, integrator: bdf, rtol: 1e-6, atol: 1e-8}}", "```", "",
+        "`summary.md` says whether it falls. In Python:", "",
+        "```python", "import kinetree as kt", "",
+        f'machine = kt.gallery.walk("{study.name}", stride={stride:g})', "print(machine)", "```", "",
+        "[`kt.gallery.walk`](../api/control-and-motion.md) has the rest of the simulation as an example.", "",
+    ]  # fmt: skip
 
 
 def lesson(name: str) -> str:

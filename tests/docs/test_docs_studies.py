@@ -38,6 +38,7 @@ def test_page_says_what_the_study_says(name):
     assert studies.lesson(name)
     assert studies.lesson(name) in text
     section = text.partition("## What was assumed\n\n")[2].partition("\n\n")[0]
+    assert "\n".join(studies.change_it(study)) in text
     assert section.splitlines() == [f"* {studies.escaped(words)}" for words in study.assumptions]
     # an analysis without facts and remarks has no section, so sections are some of the analyses, in their order
     found = re.findall(r"^### (.*)$", text, re.MULTILINE)

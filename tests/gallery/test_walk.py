@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.model.formats.source import Source
+from kinetree.studies.user_study import StudyReader
 from kinetree_studio.view.show import gallery_motion
 
 
@@ -29,6 +31,61 @@ def test_steps_and_masses_of_ones_own():
     walked = kt.simulate(heavier, q, v, controller=machine.computed_torque(), **options)
     moved = kt.simulate_prescribed(heavier, machine.trajectory, *machine.base_start(), **options)
     assert np.abs(walked.q - moved.q).max() < 1e-4
+
+
+STUDY = """
+kinetree-study: 1
+robot: {name: quadruped, parameters: {bodies.trunk.mass: 7}}
+motion: {kind: gallery, stride: 220 mm, period: 900 ms, foot_height: 0.05}
+"""
+
+
+def test_a_study_file_changes_the_steps(tmp_path):
+    plan = StudyReader(Source(tmp_path / "study.yaml", STUDY.encode())).plan()
+    robot = kt.load("quadruped").with_parameters({"bodies": {"trunk": {"mass": 7.0}}})
+    machine = kt.gallery.walk("quadruped", robot=robot, stride=0.22, period=0.9, foot_height=0.05)
+    q, v = machine.start()
+    np.testing.assert_allclose(plan.q, q, atol=1e-12)
+    np.testing.assert_allclose(plan.v, v, atol=1e-12)
+    assert plan.span == pytest.approx(1.8)
+    times = np.linspace(0.0, 1.7, 9)
+    wanted = [machine.trajectory(float(t))[0] for t in times]
+    np.testing.assert_allclose(plan.states(times).q[:, 6:], wanted, atol=1e-9)
+    (ground,) = plan.elements
+    assert repr(ground) == repr(machine.ground)
+    for wrong, said in (
+        ("stride: 3 kg", "'3 kg' does not fit"), ("strid: 0.2", "did you mean 'stride'"),
+        ("stride: 2", "walk lower or with shorter steps"),
+    ):  # fmt: skip
+        with pytest.raises(kt.KinetreeError, match=said):
+            StudyReader(Source(tmp_path / "s.yaml", STUDY.replace("stride: 220 mm", wrong).encode())).plan()
+    other = "kinetree-study: 1\nrobot: gripper\nmotion: {kind: gallery, stride: 0.2}\n"
+    with pytest.raises(kt.KinetreeError, match="'gripper' has no steps: 'stride' is for the walking machines"):
+        StudyReader(Source(tmp_path / "s.yaml", other.encode())).plan()
+
+
+def test_walks_are_printed_in_a_line():
+    text = str(kt.gallery.walk("quadruped", stride=0.22))
+    assert text.startswith("quadruped walks steps of 0.22 m in 1 s, feet lifted by 0.09 m: trajectory, ground, start()")
+    assert "\n" not in text
+
+
+def test_a_record_says_whether_it_has_fallen():
+    b = kt.Builder("hopper")
+    b.body("slide", "base", kt.Prismatic("z"), actuated=False, mass=1.0)
+    b.body("leg", "slide", kt.Prismatic("z"), mass=1.0, position=(0, 0, -0.5))
+    b.frame("foot", "leg", position=(0, 0, -0.5))
+    robot = b.build()
+    ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(1e5, 0.5))
+    options = {"time": 0.6, "ground": ground, "integrator": "bdf", "samples": 21}
+    stands = kt.simulate(
+        robot, [1.0, 0.0], controller=kt.control.PD(kt.trajectories.Constant([0.0]), 3e3, 60), **options
+    )
+    assert stands.info["height_left"] > 0.9
+    assert stands.fallen is None
+    falls = kt.simulate(robot, [1.0, 0.0], **options)
+    assert falls.fallen in str(falls)
+    assert falls.fallen.startswith("it has fallen: its center of mass comes")
 
 
 def test_walks_that_cannot_be():

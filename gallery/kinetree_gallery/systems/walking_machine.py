@@ -66,6 +66,15 @@ class Walker:
     changed: Robot | None = None
     """The robot, if its numbers differ from the source's."""
 
+    def __str__(self) -> str:
+        """Return a line about its steps; the attributes have the rest."""
+        gait = self.walk.gait
+        changed = "" if self.changed is None else ", with a robot of its own"
+        return (
+            f"{self.name} walks steps of {gait.stride:g} m in {gait.period:g} s, feet lifted by {gait.foot_height:g} m"
+            f"{changed}: trajectory, ground, start() and computed_torque() are what a simulation takes"
+        )
+
     @cached_property
     def robot(self) -> Robot:
         """The machine."""
@@ -210,4 +219,7 @@ def walking_system(
         words,
         machine.planned,
         ground=lambda: machine.ground,
+        stepping=lambda robot, **numbers: walking_system(
+            walk(machine.name, robot=robot, **numbers), legs, joints, title, source, *assumed
+        ),
     )

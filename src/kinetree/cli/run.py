@@ -230,7 +230,7 @@ class AnalysisBar(Bar):
 
 def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> None:
     """Show facts, what was computed, and where the files are."""
-    from ..simulation.records.limits_in_words import OUT_OF_RANGE, TOO_FAST, TOO_STRONG
+    from ..simulation.records.limits_in_words import FELL, OUT_OF_RANGE, TOO_FAST, TOO_STRONG
 
     title = f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]"
     if not result.facts:
@@ -251,7 +251,7 @@ def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> N
         line = f"{name}: {', '.join(made)}; {result.seconds[name]:.1f} s"
         console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
         for remark in outcome.remarks:
-            if remark.lower().startswith((OUT_OF_RANGE, TOO_FAST, TOO_STRONG)):
+            if remark.lower().startswith((FELL, OUT_OF_RANGE, TOO_FAST, TOO_STRONG)):
                 console.print(f"[yellow]–[/] {escape(remark)}", soft_wrap=True)
     console.print("[bold red]not written[/]" if folder is None else f"written to {escape(str(folder))}", soft_wrap=True)
     console.print()

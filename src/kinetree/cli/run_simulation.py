@@ -310,6 +310,8 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool, unit
         told = told.replace("ground=kt.forces.JointStops()", "--stops")
         told = told.replace("kt.control.Saturated(controller)", "--limit robot")
         console.print(escape(told), soft_wrap=True)
+    if record.fallen:
+        console.print(record.fallen, soft_wrap=True)
 
 
 def _states(record: Record, units: ShownUnits) -> Table:

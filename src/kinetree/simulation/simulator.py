@@ -398,7 +398,9 @@ class Simulator(SimulationOptions):
         """Warn of anything suspicious in a run."""
         if equation.system.ground:
             from .run_warnings.ground_work import warn_of_gain
+            from .run_warnings.standing import note_of_standing
 
             warn_of_gain(record, equation.system.ground)
+            note_of_standing(self.robot, self.elements, record)
         warn_of_fall(self.robot, self.elements, record)
         warn_of_ranges(self.elements, record)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.acting_element import ActingElement
-from ..contact.ground import Ground
-from ..contact.surfaces import whole_body
 from ..errors import OptionError
 from ..robot.robot import Robot
 from ..simulation.records.record import FIELDS, Record
-from ..spatial import Vec3
-from ..spatial.arrays import Array, pack, split
+from ..spatial.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -126,22 +121,3 @@ def one_of_batch(record: Record) -> Record:
     arrays = {name: getattr(record, name)[:, None] for name in FIELDS}
     energy = type(record.energy)(**{name: x[:, None] for name, x in record.energy.as_dict().items()})
     return replace(record, energy=energy, **arrays)
-
-
-def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
-    """Return the height of the center of mass above the ground for states (T, nq), divided by the first one's.
-
-    Without ground, it is the height above the initial position of the robot's lowest frame.
-    """
-    center = robot.center_of_mass(q)
-    grounds = [e for e in elements if isinstance(e, Ground) and e.on is None]
-    if grounds:
-        place = Vec3(*split(center))
-        with np.errstate(all="ignore"):
-            gaps = [pack([e.surface.gap(place)[0]], q.shape[:-1])[..., 0] for e in grounds]
-        above = np.min(gaps, axis=0)
-    else:
-        up = -np.array(robot.model.gravity) / math.hypot(*robot.model.gravity)
-        lowest = min(float(robot.pose(q[0], s.frame)[:3, 3] @ up) for s in whole_body(robot))
-        above = center @ up - lowest
-    return above / above[0]

@@ -78,7 +78,11 @@ def about(name: str) -> About:
 
 def motion(name: str) -> PrescribedMotion:
     """Return a system's prescribed motion: that of its source, or one made up if the source has none."""
-    found = system(name)
+    return motion_of(system(name), name)
+
+
+def motion_of(found: GallerySystem, name: str) -> PrescribedMotion:
+    """Return the prescribed motion of a system, perhaps with other steps, whose model is that of ``name``."""
     return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
 
 

@@ -148,6 +148,8 @@ class GallerySystem:
     """Other assembled configurations that the source starts from, by name."""
     ground: Callable[[], Any] | None = None
     """Makes the ground that a walking machine walks on."""
+    stepping: Callable[..., GallerySystem] | None = None
+    """Makes the same walking machine with other steps, from a robot and numbers of its gait by name."""
 
     def start(self, which: str) -> Array:
         """Return one of its assembled configurations."""

@@ -17,6 +17,9 @@ NO_EXCESS = 1e-9
 OUT_OF_RANGE = "out of range"
 """Beginning of a line about joints that leave their ranges."""
 
+FELL = "it has fallen"
+"""Beginning of a line about a robot that does not stand any more."""
+
 TOO_FAST, TOO_STRONG = "faster than allowed", "stronger than allowed"
 """Beginnings of lines about joints that move too fast or are pushed too hard."""
 

@@ -21,7 +21,7 @@ from ...spatial.arrays import Array, pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
 from .energy_balance import Energies
-from .limits_in_words import OUT_OF_RANGE, beyond, extremes, in_words, some
+from .limits_in_words import FELL, OUT_OF_RANGE, beyond, extremes, in_words, some
 from .samples import Samples
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ COMPLETE, FAILED = "complete", "failed"
 
 DOUBTFUL = 0.01
 """An energy balance that is off by more is reported whenever a record is printed."""
+
+FALLEN = 0.5
+"""Share of its first height below which the center of mass of a robot that stands has fallen."""
 
 STOPS_GIVE_WAY = 0.05
 """Fraction of a joint's range by which it may exceed a limit without being reported."""
@@ -145,9 +148,10 @@ class Record(ExplainsArguments):
         from ...io.tables.text import TextTable
 
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
+        notes = (self._balance, *self.limits_passed, self.fallen, self.peaks_missed, self.ground_gained)
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=[*filter(None, (self._balance, *self.limits_passed, self.peaks_missed, self.ground_gained))],
+            notes=[*filter(None, notes)],
         )  # fmt: skip
 
     @property
@@ -220,6 +224,19 @@ class Record(ExplainsArguments):
         many, every = counted(len(self), "sample", "samples"), "step" if steps is None else f"of the {steps} steps"
         more = "take more" if self.batch else f"without samples= there is one at each {every}"
         return f"max speed and force are those of the {many}: at touchdown forces may be larger between them; {more}"
+
+    @property
+    def fallen(self) -> str | None:
+        """A line of text if a robot that stood on the ground has fallen, or None.
+
+        That is, if its center of mass has come below half of its first height above the ground; ``info["height_left"]``
+        has the least share of that height.
+        """
+        left = self.info.get("height_left", 1.0)
+        if not left < FALLEN:
+            return None
+        where = f"down to {left:.0%} of its height at the start" if left > 0.0 else "below the ground"
+        return f"{FELL}: its center of mass comes {where}"
 
     @property
     def ground_gained(self) -> str | None:

@@ -34,6 +34,9 @@ PACE = ("speed", "acceleration", "duration")
 TOOL_PATHS = {"line": ("to", "orientation"), "arc": ("via", "to", "orientation"), "turn": ("axis", "angle", "center")}
 """Paths of a frame, with the keys that define them."""
 
+STEP_KEYS = {"stride": "m", "period": "s"} | dict.fromkeys(("height", "foot_height", "side", "pendulum_height"), "m")
+"""Numbers of the steps of a walking machine of the gallery, those of :func:`kinetree.gallery.walk`, and their units."""
+
 MOTION_KEYS = {
     **dict.fromkeys(MOVES, ("from", "to", "duration")),
     "constant": ("at", "duration"),
@@ -41,7 +44,7 @@ MOTION_KEYS = {
     "sine": ("center", "amplitude", "frequency", "phase", "duration"),
     "spline": ("times", "points"),
     **{kind: ("frame", "from", *keys, *PACE) for kind, keys in TOOL_PATHS.items()},
-    "gallery": ("of", "duration"),
+    "gallery": ("of", "duration", *STEP_KEYS),
     "table": ("file",),
     "gait": GAIT_KEYS,
 }
@@ -287,12 +290,21 @@ class MotionReader(NodeReader):
                 "such as {kind: gallery, of: gripper}",
                 node,
             )
-        own, alike = named_systems.motion(system), named_systems.load(system)
+        named, alike = named_systems.system(system), named_systems.load(system)
         if alike.q_names != self.robot.q_names:
             raise OptionError(
                 f"the motion of {system!r} is one of {', '.join(alike.joint_names)}, and this robot has "
                 f"{', '.join(self.robot.joint_names)}"
             )
+        steps = {key: self.measured(fields[key], key, unit) for key, unit in STEP_KEYS.items() if key in fields}
+        if steps:
+            if named.stepping is None:
+                key = next(iter(steps))
+                said = f"{system!r} has no steps: {key!r} is for the walking machines of the gallery"
+                raise self.error(said, fields[key])
+            with self.at(fields[next(iter(steps))]):
+                named = named.stepping(self.robot, **steps)
+        own = named_systems.motion_of(named, system)
         begin, end = own.span
         span = self.measured(fields["duration"], "duration") if "duration" in fields else end - begin
         if not span > 0:
@@ -311,7 +323,7 @@ class MotionReader(NodeReader):
         if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are different")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
-        ground = named_systems.system(system).ground
+        ground = named.ground
         if ground is not None:  # without ground, machines fall, and from the wrong initial state they stumble
             self.brought = (ground(),)
             self.start_on(q[0], v[0])

@@ -19,12 +19,13 @@ from ...simulation.prescribed import BoundMotion
 from ...simulation.records.limits_in_words import beyond, in_words
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
+from ...simulation.run_warnings.standing import height_left
 from ...simulation.run_warnings.unheld import can_fall
 from ...simulation.simulator import simulate, simulate_prescribed
 from ...spatial.arrays import Array
 from ..fact_files import FactFile, StatedFact, Values
 from ..facts import Fact
-from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
+from ..measures import Measure, MovedBatch, measures, one_of_batch
 from ..plots import Curve, PlotPanel
 from ..study import Outcome
 from ..system import States
@@ -223,7 +224,7 @@ class StudyPlan:
             figures=figures | others,
             remarks=[
                 _summary(record),
-                *map(_sentence, record.limits_passed),
+                *map(_sentence, [*([record.fallen] if record.fallen else []), *record.limits_passed]),
                 *([self.begins] if self.begins else []),
                 *([NO_JOINT_FORCES] if pushed and self.more.forces else []),
             ],
