@@ -188,6 +188,98 @@ def test_runs_of_the_page_become_python_with_the_same_numbers(opened, monkeypatc
     desk.clean()
 
 
+HANDLE = """((kind, axis) => {
+  const handles = kinetree.app.handlesNow, box = kinetree.app.scene.canvas.getBoundingClientRect();
+  const own = handles.list().find((x) => x.kind === kind && (axis === undefined || x.axis === axis || x.name === axis));
+  if (!own) return null;
+  const at = own.kind === "move" ? own.to : own.kind === "turn" ? own.ring[5] : own.at;
+  const [x, y] = handles.seen(at), way = scaled(own.along || [1, 0, 0], 0.1);
+  const towards = own.kind === "turn" ? own.ring[11] : add(at, way);
+  const [u, v] = handles.seen(towards);
+  return [box.left + x, box.top + y, u - x, v - y];
+})"""
+
+
+def pull(desk, kind, axis, share=1.0):
+    """Take a handle and move it: an arrow or a ball by 0.1 m along it, a ring by six of its sides."""
+    x, y, dx, dy = desk(f"{HANDLE}({kind!r}, {axis})")
+    desk.mouse("mousePressed", x, y)
+    for k in (1, 2, 3):
+        desk.mouse("mouseMoved", x + share * dx * k / 3, y + share * dy * k / 3)
+        desk("new Promise((done) => requestAnimationFrame(done))")
+    desk.mouse("mouseReleased", x + share * dx, y + share * dy, held=False)
+    desk.wait("!kinetree.app.waits && !kinetree.app.handlesNow.held")
+
+
+def test_handles_move_and_turn_what_is_chosen(opened):
+    studio, desk = opened("two-link")
+    desk.settled()
+    assert desk(f"{HANDLE}('move', 0)") is None
+    desk("[...document.querySelectorAll('#views label')].find((x) => x.textContent === 'Handles').click()")
+    desk.click("link_2revolute")
+    before = studio.document.text
+
+    # an arrow: the body moves along the axis of its parent, in steps of the unit that is shown
+    pull(desk, "move", 1)
+    place = studio.document.robot.model.joint("joint_2").placement
+    first = kt.load("two-link").model.joint("joint_2").placement.position
+    moved = place.position - first
+    assert abs(moved[1] - 0.1) < 0.012
+    assert moved[0] == moved[2] == 0
+    assert abs(place.position[1] * 1000 - round(place.position[1] * 1000)) < 1e-9
+
+    # a ring: it turns about that axis by steps of 5 degrees
+    pull(desk, "turn", 2)
+    rotation = studio.document.robot.model.joint("joint_2").placement.rotation
+    angle = np.degrees(np.arctan2(rotation[1, 0], rotation[0, 0]))
+    assert abs(angle / 5 - round(angle / 5)) < 1e-9
+    assert 40 <= abs(angle) <= 50  # six of 48 sides
+
+    # the ball of the center of mass
+    com = studio.document.robot.body("link_2").mass_properties.com
+    pull(desk, "com", "undefined")
+    assert np.linalg.norm(np.subtract(studio.document.robot.body("link_2").mass_properties.com, com)) > 0.03
+    for _ in range(3):
+        desk("kinetree.desk.step('undo').then(() => 0)")
+    assert studio.document.text == before
+
+    # a frame that is turned, and a shape
+    studio.document.add(
+        "frames",
+        {"name": "tool", "body": "link_2", "placement": {"position": [0.2, 0, 0], "quaternion": [0, 0, 0.6, 0.8]}},
+    )
+    studio.document.add("shapes", {"name": "pad", "body": "tool", "kind": "sphere", "radius": 0.02})
+    desk("ask('edit', { edit: { do: 'set', at: ['name'], to: 'arm' } }).then((told) => kinetree.desk.show(told))")
+    desk.click("toollink_2")
+    pull(desk, "turn", 2)
+    tool = studio.document.robot.model.frame_table["tool"].pose
+    assert np.allclose(tool.position, (0.2, 0, 0))
+    angle = np.degrees(np.arctan2(tool.rotation[1, 0], tool.rotation[0, 0])) - np.degrees(2 * np.arctan2(0.6, 0.8))
+    assert abs(angle / 5 - round(angle / 5)) < 1e-6
+    desk.click("padsphere")
+    pull(desk, "move", 0)
+    pad = studio.document.robot.shapes[0].pose.position
+    assert 0.088 < pad[0] < 0.112  # along the axes of the frame that it is on
+    assert pad[1] == pad[2] == 0
+    desk.clean()
+
+
+def test_points_of_a_linkage_are_dragged_where_it_is_drawn(opened):
+    studio, desk = opened("wiper")
+    desk.settled()
+    desk("kinetree.desk.handles = true; kinetree.app.play(false); kinetree.app.seek(0)")
+    desk.click("Front")
+    assert desk(f"{HANDLE}('point', 'A')") is None  # it is given by distances
+    first = kt.load("wiper").model.drawing.drawn
+    pull(desk, "point", "'left_tip'", 0.3)
+    drawn = studio.document.robot.model.drawing.drawn
+    moved = np.subtract(drawn["left_tip"], first["left_tip"])
+    assert 0.02 < moved[0] < 0.04
+    assert abs(moved[1]) < 0.004
+    assert all(np.allclose(drawn[name], first[name]) for name in first if name != "left_tip")
+    desk.clean()
+
+
 def test_names_from_files_are_text_and_a_phone_sees_all(opened):
     studio, desk = opened()
     bad = "<img src=x onerror=alert(1)>"

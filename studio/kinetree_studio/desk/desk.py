@@ -31,7 +31,7 @@ from ..view.server import News, PageServer
 from ..view.show import has_screen
 from . import opening
 from .computing import RunDesk
-from .fields import fields
+from .fields import fields, placed
 from .lessons import fitted, lesson, listed, opened
 from .offers import offers
 
@@ -41,8 +41,8 @@ LARGEST_UPLOAD = 80_000_000
 """Bytes of the largest message: dropped files."""
 
 OWN_SCRIPTS = (
-    "link.js", "start.js", "card.js", "drawing.js", "beside.js", "lesson.js", "played.js", "run_curves.js",
-    "run_motion.js", "run_simulation.js", "run_sweep.js", "run_design.js", "run.js", "desk.js"
+    "link.js", "start.js", "card.js", "handles.js", "drawing.js", "beside.js", "lesson.js", "played.js",
+    "run_curves.js", "run_motion.js", "run_simulation.js", "run_sweep.js", "run_design.js", "run.js", "desk.js",
 )  # fmt: skip
 
 FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "mjcf": ".xml", "sdf": ".sdf"}
@@ -287,7 +287,7 @@ class Studio:
             "redo": document.versions[document.at + 1].edit if document.at + 1 < len(document.versions) else "",
             "saved": document.is_saved, "file": self._file(), "problem": "", "robot": None,
             "bodies": list(document.robot.body_names), "base": document.robot.model.base.name,
-            "joints": [joint.name for joint in document.robot.model.joints],
+            "joints": [joint.name for joint in document.robot.model.joints], "placed": placed(document.robot.model),
             "masses": {body.name: body.mass for body in document.robot.model.bodies}, "runs": len(document.runs),
             "version": document.at,
         }  # fmt: skip

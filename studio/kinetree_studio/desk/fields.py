@@ -1,4 +1,4 @@
-"""What the cards of the studio ask for: fields of bodies, joints, loops and springs, from the library's tables."""
+"""What cards and handles of the studio ask for: fields of bodies, joints, loops and springs, and where these are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from kinetree.model.formats.yaml import WITHOUT_WORD
 from kinetree.model.joint_fields import FIELDS, LIMITS
 from kinetree.model.joints import KINDS
 from kinetree.model.linkages.reading import OF_BARS
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
 from kinetree.model.shapes import ContactShape
+from kinetree.model.tree import Model
+
+from ..view.motion import quaternions
 
 SOLIDS: dict[str, dict[str, Any]] = {
     "sphere": {"radius": 0.05}, "capsule": {"radius": 0.03, "length": 0.2}, "box": {"size": [0.2, 0.1, 0.05]},
@@ -147,3 +152,33 @@ def _kind(kind: Any) -> dict[str, Any]:
 
 def _is_finite(x: Any) -> bool:
     return isinstance(x, (int, float)) and math.isfinite(x)
+
+
+def placed(model: Model) -> dict[str, dict[str, Any]]:
+    """Return where bodies, joints, loops, frames and shapes are, for handles in the scene.
+
+    Each has ``body``, the index of the one that it is on, ``on``, the pose of the frame of that body in which it is
+    given, ``position`` and ``quaternion`` (w, x, y, z); a body also its index ``of`` and its ``com``.
+    """
+
+    def at(body: int, pose: Pose, on: Pose | None = None) -> dict[str, Any]:
+        frame = Pose() if on is None else on
+        return {
+            "body": body, "on": [*frame.position.tolist(), *quaternions(frame.rotation).tolist()],
+            "position": pose.position.tolist(), "quaternion": quaternions(pose.rotation).tolist(),
+        }  # fmt: skip
+
+    bodies, shapes = {}, {}
+    for i, (body, joint) in enumerate(zip(model.bodies, model.joints, strict=True)):
+        mass = body.mass_properties
+        com = {"com": list(mass.com)} if isinstance(mass, MassProperties) and mass.mass > 0.0 else {}
+        bodies[body.name] = at(joint.parent, joint.placement) | {"of": i} | com
+    for shape in model.shapes:
+        frame = model.frame_table[shape.frame]
+        shapes[shape.name] = at(frame.body, shape.pose, frame.pose)
+    return {
+        "bodies": bodies, "shapes": shapes,
+        "joints": {joint.name: at(joint.parent, joint.placement) for joint in model.joints},
+        "loops": {loop.name: at(loop.predecessor, loop.placement) for loop in model.loops},
+        "frames": {frame.name: at(frame.body, frame.pose) for frame in model.frames},
+    }  # fmt: skip

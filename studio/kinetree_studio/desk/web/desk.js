@@ -15,10 +15,13 @@ class DeskScene extends LiveScene {
     return list;
   }
 
+  marks(robot) { return [...super.marks(robot), ...this.app.handlesNow.marks()]; }
+
   wrenches(robot) { return robot.ghost ? [] : super.wrenches(robot); }
 
   draw(width, height, ratio, orbit, palette) {
     super.draw(width, height, ratio, orbit, palette);
+    this.app.handlesNow.rings();
     this.label(orbit.sight(width / height, [0, 0, 0]).matrix);
   }
 
@@ -49,6 +52,13 @@ class DeskPage extends PlayedPage {
   }
 
   get desk() { return this.owner || (this.owner = DeskPage.next); }
+
+  get handlesNow() { return this.handles || (this.handles = new Handles(this)); }
+
+  handleUnder(e) {
+    const { handlesNow } = this, own = handlesNow.under(e);
+    return own && { take: (x) => handlesNow.take(x, own), move: (x) => handlesNow.move(x), drop: () => handlesNow.drop() };
+  }
 
   makeScene(canvas, show) {
     const made = new DeskScene(canvas, show, this), { beside } = this.desk;
@@ -204,7 +214,7 @@ class Desk {
     this.lesson = new Lesson(document.getElementById("lesson"), this);
     this.runs = new RunPanel(document.getElementById("dock"), this);
     this.blank = document.getElementById("stage").cloneNode(true);
-    this.labels = false;
+    Object.assign(this, { labels: false, handles: false });
     addEventListener("beforeunload", (e) => { if (this.unsaved) e.preventDefault(); });
     addEventListener("keydown", (e) => {
       if (!(e.ctrlKey || e.metaKey) || document.body.dataset.shows !== "desk" || ["INPUT", "TEXTAREA"].includes(e.target.tagName)) return;
@@ -412,8 +422,10 @@ class Desk {
     };
     const [x, y, z] = app.orbit.axes, normal = planeOf(app) || scaled(y, -1), front = Math.abs(dot(normal, z)) > 0.9 ? scaled(y, -1) : normal;
     const names = element("input", { type: "checkbox", checked: this.labels });
+    const handles = element("input", { type: "checkbox", checked: this.handles });
+    handles.onchange = () => { this.handles = handles.checked; app.redraw(); };
     names.onchange = () => { this.labels = names.checked; app.redraw(); };
-    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })));
+    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })), element("label", { title: "Arrows, rings and balls that move and turn what is chosen in the tree; with Shift in finer steps" }, handles, element("span", { textContent: "Handles" })));
   }
 
   // A new drawing or table is seen from the front, with room to move, and no floor that it would dip into.

@@ -3,10 +3,20 @@
 const NEAR = [[0, 0], [5, 0], [-5, 0], [0, 5], [0, -5], [9, 9], [-9, 9], [9, -9], [-9, -9]];  // thin links are easily missed, so look around
 
 class Grip {
-  // Takes hold in the app's scene; says app.grab(grip), app.pull(grip, target) and app.drop(grip).
+  // Takes hold in the app's scene; says app.grab(grip), app.pull(grip, target) and app.drop(grip). What app.handleUnder(e)
+  // returns comes before bodies: it is told to take(e), to move(e) and to drop().
   constructor(stage, canvas, app) {
     Object.assign(this, { canvas, app, held: null });
     stage.addEventListener("pointerdown", (e) => {
+      const handle = e.button === 0 && e.target === canvas && !this.held ? app.handleUnder(e) : null;
+      if (handle) {
+        e.stopPropagation();
+        canvas.setPointerCapture(e.pointerId);
+        this.handle = { handle, pointer: e.pointerId };
+        stage.classList.add("holding");
+        handle.take(e);
+        return;
+      }
       if (e.button !== 0 || e.shiftKey || this.held || app.waits || e.target !== canvas) return;
       const found = this.under(e);
       if (!found) return;
@@ -18,13 +28,25 @@ class Grip {
       app.grab(this.held);
     }, true);
     stage.addEventListener("pointermove", (e) => {
+      if (this.handle && e.pointerId === this.handle.pointer) {
+        e.stopPropagation();
+        this.handle.handle.move(e);
+        return;
+      }
       if (this.held && e.pointerId === this.held.pointer) {
         e.stopPropagation();
         this.held.target = this.target(e);
         app.pull(this.held);
-      } else if (!e.buttons && e.pointerType === "mouse" && e.target === canvas && !app.waits) stage.classList.toggle("over", Boolean(this.under(e)));
+      } else if (!e.buttons && e.pointerType === "mouse" && e.target === canvas && !app.waits) stage.classList.toggle("over", Boolean(app.handleUnder(e) || this.under(e)));
     }, true);
     for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, (e) => {
+      if (this.handle && e.pointerId === this.handle.pointer) {
+        const { handle } = this.handle;
+        this.handle = null;
+        stage.classList.remove("holding");
+        handle.drop();
+        return;
+      }
       if (!this.held || e.pointerId !== this.held.pointer) return;
       const held = this.held;
       this.held = null;

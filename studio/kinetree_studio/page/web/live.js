@@ -205,6 +205,9 @@ class LivePage {
     this.redraw();
   }
 
+  // Something other than a body that the pointer can take hold of, if there is any.
+  handleUnder() { return null; }
+
   drop() { this.say(""); this.refresh(); }
   restart() {
     this.toPose();
