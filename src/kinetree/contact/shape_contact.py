@@ -20,7 +20,7 @@ import numpy as np
 
 from ..algorithms.acting_element import ActingElement, Loads, Pushing, Scalars
 from ..algorithms.clearance.heights_below import height_at, highest
-from ..algorithms.clearance.of_robot import solid_of
+from ..algorithms.clearance.of_robot import data_of, solid_of
 from ..algorithms.clearance.placed_solids import PlacedSolid, across, length
 from ..algorithms.clearance.touching_points import check_kinds, touching_area
 from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, difference, slopes_of
@@ -496,7 +496,7 @@ def _placed(
     solid = solid_of(shape)
     if numbers is not None:
         return side, placed_anew(solid, numbers)
-    return side, PlacedSolid(solid.name, solid.numbers(), (frame @ shape.pose.spatial()).collapsed())
+    return side, PlacedSolid(solid.name, solid.numbers(), (frame @ shape.pose.spatial()).collapsed(), data_of(solid))
 
 
 def _along(sides: Bodies, place: Vec3, direction: Vec3) -> UnitPush:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.clearance.of_robot import solid_of
+from ..algorithms.clearance.of_robot import data_of, solid_of
 from ..algorithms.clearance.placed_solids import PlacedSolid
 from ..errors import ModelError, OptionError, UnknownNameError, UnsupportedError
 from ..model.shapes.contact_shape import ContactShape
@@ -70,4 +70,4 @@ def placed_anew(solid: Any, numbers: Sequence[Scalar]) -> PlacedSolid:
         numbers = [numbers[..., k] for k in range(numbers.shape[-1])]
     rows = [numbers[k : k + 3] for k in (0, 3, 6)]
     pose = Transform((MatrixRotation(Matrix3.of(rows)),), Vec3(*numbers[9:OF_POSE]))
-    return PlacedSolid(solid.name, numbers[OF_POSE:], pose)
+    return PlacedSolid(solid.name, numbers[OF_POSE:], pose, data_of(solid))

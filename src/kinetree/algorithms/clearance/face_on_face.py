@@ -1,8 +1,8 @@
-"""Where two boxes press on one another: the common part of two faces, as four points that stand for it.
+"""Where two solids with flat faces press on one another: the common part of two faces, as four points.
 
-The faces are those that look along the axis on which the boxes overlap least.  Seen along this axis they are
-parallelograms, and how deep one is in the other is a linear function over the plane.  Where both faces are and the
-depth is positive is a polygon; its border consists of pieces of the edges of both faces and of the line of depth zero.
+The faces are those that look along the normal of least overlap.  Seen along it they are polygons, and how deep one is
+in the other is a linear function over the plane.  Where both faces are and the depth is positive is a polygon; its
+border consists of pieces of the edges of both faces and of the line of depth zero.
 Four points with the area, center and second moments of this polygon stand for it: the force and moment of a pressure
 that grows linearly with the depth are exact, and nothing jumps as the polygon gains or loses a corner.
 """
@@ -35,6 +35,12 @@ NOTHING = 1e-26
 """Area (m²) below which faces do not touch."""
 
 OUTSIDE = -1e30
+
+POINT = 1e-24
+"""Square of a length (m²) below which a side of a polygon is a point."""
+
+STEEPEST = 1e-3
+"""Cosine of an angle between a face and the normal below which the face counts as seen from its edge."""
 
 
 class Slab(NamedTuple):
@@ -87,6 +93,35 @@ class Face(NamedTuple):
         return found
 
 
+class Polygon(NamedTuple):
+    """Any flat convex face, as seen along the normal."""
+
+    corners: list[Plane2]
+    """Counterclockwise; some may be equal."""
+    height: Depth
+
+    def sides(self) -> list[tuple[Plane2, Plane2]]:
+        """Return the start and the way of each side, counterclockwise."""
+        around = zip(self.corners, [*self.corners[1:], self.corners[0]], strict=True)
+        return [((x, y), (u - x, v - y)) for (x, y), (u, v) in around]
+
+    def slabs(self) -> list[Slab]:
+        """Return slabs of which the face is the common part: each begins at a side and is wider than the face."""
+        sides = self.sides()
+        wide = sum((abs(u) + abs(v) for _, (u, v) in sides), 0.0)
+        found = []
+        for begin, (u, v) in sides:
+            square = u * u + v * v
+            known = square > POINT
+            scale = where(known, 1.0 / sqrt(where(known, square, 1.0)), 0.0)
+            inward = (-v * scale, u * scale)
+            found.append(Slab(inward, _dot(inward, begin) + where(known, wide, 0.0), wide))
+        return found
+
+
+FlatFace = Face | Polygon
+
+
 class BorderPiece(NamedTuple):
     """A piece of the border of a polygon, with the inside on its left; ``counts`` is false if there is none."""
 
@@ -113,8 +148,13 @@ def patch_of(a: PlacedSolid, b: PlacedSolid) -> Patch:
     """Return where two boxes touch."""
     first, second = (brick_of(x, a.pose, a.pose.translation) for x in (a, b))
     _, normal = least_overlap(first, second)
-    axes = one, other, _ = plane_axes(normal)
-    lower, upper = face_toward(first, normal, axes), face_toward(second, -normal, axes)
+    axes = plane_axes(normal)
+    return patch_between(a, normal, face_toward(first, normal, axes), face_toward(second, -normal, axes))
+
+
+def patch_between(a: PlacedSolid, normal: Vec3, lower: FlatFace, upper: FlatFace) -> Patch:
+    """Return where two faces touch, which are seen in the frame of the first solid along a normal."""
+    one, other, _ = plane_axes(normal)
     depth = Depth(
         lower.height.at_origin - upper.height.at_origin,
         (lower.height.slope[0] - upper.height.slope[0], lower.height.slope[1] - upper.height.slope[1]),
@@ -140,13 +180,13 @@ def plane_axes(normal: Vec3) -> tuple[Vec3, Vec3, Vec3]:
     return one, normal.cross(one), normal
 
 
-def leaning_on_face(brick: Brick, toward: Vec3, flat: float, steep: float) -> Vec3:
-    """Return the normal of the face that looks most in a direction, if both are nearly the same, else the direction.
+def leaning_on_face(face: FlatFace, toward: Vec3, flat: float, steep: float) -> Vec3:
+    """Return the normal of a face that looks in a direction, if both are nearly the same, else the direction.
 
     flat, steep: Squares of slopes between which one becomes the other.
     """
-    axes = one, other, _ = plane_axes(toward)
-    x, y = face_toward(brick, toward, axes).height.slope
+    one, other, _ = plane_axes(toward)
+    x, y = face.height.slope
     square = x * x + y * y
     share = minimum(maximum((steep - square) / (steep - flat), 0.0), 1.0)
     share = share * share * (3.0 - 2.0 * share)
@@ -171,7 +211,23 @@ def face_toward(brick: Brick, toward: Vec3, axes: tuple[Vec3, Vec3, Vec3]) -> Fa
     return Face(seen[0], (seen[1], seen[2]), Depth(center.dot(up) - _dot(slope, seen[0]), slope))
 
 
-def within_face(face: Face, begin: Plane2, way: Plane2) -> tuple[Scalar, Scalar]:
+def polygon(corners: Sequence[Vec3], outward: Vec3, axes: tuple[Vec3, Vec3, Vec3], is_upper: bool) -> Polygon:
+    """Return a face as seen along a normal: that of the upper solid looks down.
+
+    corners: Counterclockwise as seen from outside.
+    outward: The face's unit normal.
+    """
+    one, other, up = axes
+    seen = [(x.dot(one), x.dot(other)) for x in (reversed(corners) if is_upper else corners)]
+    facing = outward.dot(up)
+    steep = 1.0 / where(abs(facing) > STEEPEST, facing, where(facing < 0.0, -STEEPEST, STEEPEST))
+    slope = (-outward.dot(one) * steep, -outward.dot(other) * steep)
+    middle = sum((x.dot(up) for x in corners), 0.0) * (1.0 / len(corners))
+    x, y = (sum((p[k] for p in seen), 0.0) * (1.0 / len(corners)) for k in (0, 1))
+    return Polygon(seen, Depth(middle - _dot(slope, (x, y)), slope))
+
+
+def within_face(face: FlatFace, begin: Plane2, way: Plane2) -> tuple[Scalar, Scalar]:
     """Return which part of a way is above a face, or just beside it."""
     since: Scalar = 0.0
     until: Scalar = 1.0
@@ -185,7 +241,7 @@ def deep_part(first: Scalar, last: Scalar, since: Scalar, until: Scalar) -> tupl
     return _above(first, last - first, since, until)
 
 
-def _border(lower: Face, upper: Face, depth: Depth) -> list[BorderPiece]:
+def _border(lower: FlatFace, upper: FlatFace, depth: Depth) -> list[BorderPiece]:
     """Return the border of the common part of two faces where the depth is positive."""
     gx, gy = depth.slope
     square = gx * gx + gy * gy

@@ -27,6 +27,11 @@ def solid_of(shape: ContactShape) -> Any:
     return shape.shape.hull if isinstance(shape.shape, Mesh) else shape.shape
 
 
+def data_of(solid: Any) -> Any:
+    """Return the solid itself if more than its numbers matters: the faces of a hull, the heights of a field."""
+    return solid if solid.name in ("convex_hull", "height_field") else None
+
+
 def placed_shapes(tree: Model, q: Scalars, which: Sequence[int]) -> dict[int, PlacedSolid]:
     """Return the shapes with these indices where they are in the world."""
     posed = poses(tree, q)
@@ -36,7 +41,7 @@ def placed_shapes(tree: Model, q: Scalars, which: Sequence[int]) -> dict[int, Pl
 def _placed(tree: Model, posed: Sequence[Posed], shape: ContactShape) -> PlacedSolid:
     _, _, frame = of_frame(tree, shape.frame, posed)
     solid = solid_of(shape)
-    return PlacedSolid(solid.name, solid.numbers(), (frame @ shape.pose.spatial()).collapsed())
+    return PlacedSolid(solid.name, solid.numbers(), (frame @ shape.pose.spatial()).collapsed(), data_of(solid))
 
 
 def separations(tree: Model, q: Scalars, pairs: Sequence[Pair]) -> list[Separation]:

@@ -16,6 +16,7 @@ from ...spatial import (
     call,
     maximum,
     minimum,
+    repeat,
     sqrt,
     where,
 )  # fmt: skip
@@ -67,11 +68,13 @@ class Separation(NamedTuple):
 
 
 def called(
-    key: Any, law: Callable[[PlacedSolid, PlacedSolid], Sequence[Scalar]], a: PlacedSolid, b: PlacedSolid
-) -> Scalars:
+    key: Any, law: Callable[[PlacedSolid, PlacedSolid], Sequence[Scalar]], a: PlacedSolid, b: PlacedSolid,
+    near: tuple[Scalar, Sequence[Scalar]] | None = None,
+) -> Scalars:  # fmt: skip
     """Return a function of two solids as seen in the frame of the first one; machine code calls it.
 
     key: All that the function depends on besides sizes and poses.
+    near: Whether it is needed, and what is returned if not.
     """
     turn = [a.pose.unrotate(b.pose.rotate(axis)) for axis in BASIS]
     to = a.pose.unrotate(b.pose.translation - a.pose.translation)
@@ -86,7 +89,11 @@ def called(
         )
 
     given = [*a.numbers, *b.numbers, *(x for axis in turn for x in axis), *to]
-    return call((*key, a.kind, n, b.kind, m), function, given)
+    key = (*key, a.kind, n, b.kind, m)
+    if near is None:
+        return call(key, function, given)
+    state = [where(near[0], 1.0, 0.0), *near[1]]
+    return repeat(key, lambda x: [0.0, *function(x[len(state) :])], state, given, 1, 0)[1:]
 
 
 Best = tuple[Scalar, ...]

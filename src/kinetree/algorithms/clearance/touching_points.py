@@ -10,15 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
-from ...spatial import BASIS, Scalar, Vec3, sqrt, where
-from . import balls_capsules_boxes
+from ...spatial import BASIS, IDENTITY, ZERO3, Scalar, Transform, Vec3, maximum, sqrt, where
 from .balls_capsules_boxes import brick_of
-from .face_on_face import deep_part, face_toward, leaning_on_face, patch_of, plane_axes, within_face
-from .pairs import GROUND, separation
-from .placed_solids import PlacedSolid, chosen
+from .face_on_face import (
+    FlatFace,
+    deep_part,
+    face_toward,
+    leaning_on_face,
+    patch_between,
+    patch_of,
+    plane_axes,
+    polygon,
+    within_face,
+)
+from .pairs import GROUND, ORDER, separation
+from .placed_solids import PlacedSolid, Scalars, Separation, called, chosen, smallest
 from .supports import farthest
 
 FLAT, STEEP = 0.01, 0.09
@@ -55,74 +64,266 @@ class TouchingArea(NamedTuple):
     growth: Scalar = 0.0
     """How fast the area grows there with the depth, in relation to itself, in 1/m."""
 
+    def swapped(self) -> TouchingArea:
+        """Return the same for the two solids in reverse order."""
+        points = [p._replace(carriers=p.carriers[::-1]) for p in self.points]
+        return self._replace(normal=-self.normal, points=points)
+
+    def repeated(self, count: int) -> TouchingArea:
+        """Return the same with a given number of points: each of them is there several times."""
+        times = count // len(self.points)
+        points = [point for point in self.points for _ in range(times)]
+        shares = [share / times for share in self.shares for _ in range(times)]
+        end = self.end if count == 1 or self.end is not None else self.points[0].place
+        return TouchingArea(self.normal, points, shares, end, self.growth)
+
+    def chosen_where(self, condition: Scalar, other: TouchingArea) -> TouchingArea:
+        """Return this or another area with as many points."""
+        own = zip(self.numbers(), other.numbers(), strict=True)
+        return TouchingArea.read([where(condition, x, y) for x, y in own], len(self.points))
+
+    def numbers(self) -> list[Scalar]:
+        """Return all numbers but the shares."""
+        found = [*self.normal]
+        for point in self.points:
+            found += [point.depth, *point.place, *point.carriers[0], *point.carriers[1]]
+        return found if self.end is None else [*found, *self.end, self.growth]
+
+    @classmethod
+    def read(cls, numbers: Scalars, count: int) -> TouchingArea:
+        """Return an area of some points with equal shares from its numbers."""
+        points = []
+        for k in range(count):
+            depth, *rest = numbers[3 + 10 * k : 13 + 10 * k]
+            place, one, other = (Vec3(*rest[i : i + 3]) for i in (0, 3, 6))
+            points.append(TouchingPoint(depth, place, (one, other)))
+        last = numbers[3 + 10 * count :]
+        end, growth = (Vec3(*last[:3]), last[3]) if last else (None, 0.0)
+        return cls(Vec3(*numbers[:3]), points, [1.0 / count] * count, end, growth)
+
+    def placed(self, pose: Transform) -> TouchingArea:
+        """Return the same in the frame in which ``pose`` is given."""
+        points = [
+            TouchingPoint(p.depth, pose.point(p.place), (pose.point(p.carriers[0]), pose.point(p.carriers[1])))
+            for p in self.points
+        ]
+        end = None if self.end is None else pose.point(self.end)
+        return self._replace(normal=pose.rotate(self.normal), points=points, end=end)
+
+
+FLAT_FACED = ("box", "convex_hull", "cylinder")
+"""Kinds that lie on faces."""
+
+LINES = ("capsule", "cylinder")
+"""Kinds that lie on a line of their surface."""
+
+UPRIGHT_ENOUGH = 0.5
+"""Square of the cosine of the angle between a cylinder's axis and the normal from which it touches with a flat end."""
+
+RIM = 8
+"""Points of a rim that stand for it."""
+
 
 def touching_area(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
     """Return the points at which two solids touch, or are nearest to doing so."""
     if a.kind == GROUND:
         return _on_plane(a, b)
-    if b.kind == GROUND:
-        normal, points, *others = _on_plane(b, a)
-        return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], *others)
+    if b.kind == GROUND or ORDER[a.kind] < ORDER[b.kind]:
+        return touching_area(b, a).swapped()
+    if {a.kind, b.kind} <= {"sphere", "capsule"} or "sphere" in (a.kind, b.kind):
+        return _nearest_point(a, b, separation(a, b))
+    count = count_of_points(a.kind, b.kind)
+    far = TouchingArea(BASIS[2], [TouchingPoint(-1.0, ZERO3, (ZERO3, ZERO3))], [1.0]).repeated(count).numbers()
+    off = b.pose.translation - a.pose.translation
+    reach = _ball(a) + _ball(b)
+    found = called(
+        ("touching", a.data, b.data), lambda x, y: _convex(x, y).numbers(), a, b, (off.dot(off) < reach * reach, far)
+    )
+    return TouchingArea.read(found, count).placed(a.pose)
+
+
+def _ball(x: PlacedSolid) -> Scalar:
+    """Return the radius of a ball about the origin of a solid, which contains it, and a little more."""
+    if x.kind == "convex_hull":
+        own: Scalar = 0.0
+        for k in range(0, len(x.numbers), 3):
+            corner = Vec3(*x.numbers[k : k + 3])
+            own = maximum(own, corner.dot(corner))
+        return sqrt(own) * LITTLE_MORE
+    if x.kind == "ellipsoid":
+        return maximum(maximum(x.numbers[0], x.numbers[1]), x.numbers[2]) * LITTLE_MORE
+    if x.kind in ("sphere", "capsule"):
+        return sum(x.numbers, 0.0) * LITTLE_MORE
+    return sqrt(sum((e * e for e in x.numbers), 0.0)) * LITTLE_MORE
+
+
+LITTLE_MORE = 1.001
+"""By how much balls around solids are larger than they must be."""
+
+
+def count_of_points(first: str, second: str) -> int:
+    """Return at how many points two kinds of solids touch that are no planes."""
+    kinds = {first, second}
+    if kinds & {"sphere", "ellipsoid"} or kinds == {"capsule"}:
+        return 1
+    return 2 if "capsule" in kinds else 4
+
+
+def _convex(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
+    """Return where two convex solids touch, as seen in the frame of the first one."""
     if a.kind == b.kind == "box":
         patch = patch_of(a, b)
         points = [TouchingPoint(depth, place, (place, place)) for depth, place in patch.points]
         return TouchingArea(patch.normal, points, [0.25] * len(points), patch.end, patch.growth)
-    if a.kind == "box" and b.kind == "capsule":
-        return _lying_on_box(a, b)
-    if a.kind == "capsule" and b.kind == "box":
-        normal, points, *others = _lying_on_box(b, a)
-        return TouchingArea(-normal, [p._replace(carriers=p.carriers[::-1]) for p in points], *others)
     found = separation(a, b)
+    nearest = _nearest_point(a, b, found)
+    count = count_of_points(a.kind, b.kind)
+    best = nearest.repeated(count)
+    if count == 1:
+        return best
+    sides = (_Side(a, found.normal, found.first), _Side(b, -found.normal, found.second))
+    for k, (line, face) in enumerate((sides, sides[::-1])):
+        if line.solid.kind in LINES and face.solid.kind in FLAT_FACED:
+            lying = _lying(face, line, nearest.points[0], nearest.points[0].carriers[k])
+            lying = (lying.swapped() if k == 0 else lying).repeated(count)
+            best = lying.chosen_where(line.is_line & face.is_face, best)
+    if a.kind in FLAT_FACED and b.kind in FLAT_FACED:
+        axes = plane_axes(found.normal)
+        patch = patch_between(a, found.normal, sides[0].face(axes, False), sides[1].face(axes, True))
+        points = [TouchingPoint(depth, place, (place, place)) for depth, place in patch.points]
+        flat = TouchingArea(patch.normal, points, [0.25] * 4, patch.end, patch.growth)
+        best = flat.chosen_where(sides[0].is_face & sides[1].is_face, best)
+    return best
+
+
+def _nearest_point(a: PlacedSolid, b: PlacedSolid, found: Separation) -> TouchingArea:
     place = (found.first + found.second) * 0.5
     carriers = (
-        place if a.kind == "box" else found.first - found.normal * a.numbers[0],
-        place if b.kind == "box" else found.second + found.normal * b.numbers[0],
-    )
+        _carrier(a, place, found.first, found.normal), _carrier(b, place, found.second, -found.normal)
+    )  # fmt: skip
     return TouchingArea(found.normal, [TouchingPoint(-found.distance, place, carriers)], [1.0])
 
 
-def _lying_on_box(box: PlacedSolid, capsule: PlacedSolid) -> TouchingArea:
-    """Return two points of the part of a capsule's line that is above a face and deep enough, or the nearest point.
+def _carrier(solid: PlacedSolid, place: Vec3, point: Vec3, outward: Vec3) -> Vec3:
+    """Return the middle of the roundness of a solid at a point of its surface, or the place where it touches."""
+    if solid.kind in ("sphere", "capsule"):
+        return point - outward * solid.numbers[0]
+    if solid.kind == "ellipsoid":
+        return solid.pose.translation
+    if solid.kind == "cylinder":
+        axis = solid.pose.rotate(BASIS[2])
+        along = axis.dot(outward)
+        return chosen(along * along < ON_THE_SIDE, point - outward * solid.numbers[0], place)
+    return place
 
-    They have the middle and the second moment of that part.
+
+ON_THE_SIDE = 1e-12
+"""Square of the cosine of the angle between a cylinder's axis and the normal where it touches with its side."""
+
+
+class _Side:
+    """One of two solids that touch: the face or the line of its surface that it turns to the other."""
+
+    def __init__(self, solid: PlacedSolid, outward: Vec3, nearest: Vec3) -> None:
+        self.solid, self.outward, self.nearest = solid, outward, nearest
+        self.axis = solid.pose.rotate(BASIS[2])
+        along = self.axis.dot(outward)
+        self.is_face: Any = solid.kind != "capsule"
+        if solid.kind == "cylinder":
+            self.is_face = along * along > UPRIGHT_ENOUGH
+        self.is_line: Any = solid.kind == "capsule"
+        if solid.kind == "cylinder":
+            self.is_line = along * along < UPRIGHT_ENOUGH
+
+    def face(self, axes: tuple[Vec3, Vec3, Vec3], is_upper: bool) -> FlatFace:
+        """Return the face that looks most outward."""
+        solid = self.solid
+        if solid.kind == "box":
+            return face_toward(brick_of(solid, IDENTITY, ZERO3), self.outward, axes)
+        if solid.kind == "cylinder":
+            return polygon(*self._end(), axes, is_upper)
+        candidates = []
+        for ring, normal in _rings(solid):
+            out = solid.pose.rotate(normal)
+            candidates.append((-out.dot(self.outward), normal, *ring))
+        _, normal, *ring = smallest(candidates)
+        return polygon([solid.pose.point(x) for x in ring], solid.pose.rotate(normal), axes, is_upper)
+
+    def _end(self) -> tuple[list[Vec3], Vec3]:
+        """Return points of a cylinder's rim, the first one where it touches, and the normal of that end."""
+        radius, half = self.solid.numbers
+        up = self.axis * where(self.axis.dot(self.outward) < 0.0, -1.0, 1.0)
+        middle = self.solid.pose.translation + up * half
+        off = self.nearest - middle
+        off = off - up * off.dot(up)
+        square = off.dot(off)
+        known = square > UPRIGHT * radius * radius
+        toward = chosen(known, off * (1.0 / sqrt(where(known, square, 1.0))), self.solid.pose.rotate(BASIS[0]))
+        beside = up.cross(toward)
+        turns = [2.0 * math.pi * k / RIM for k in range(RIM)]
+        return [middle + toward * (radius * math.cos(turn)) + beside * (radius * math.sin(turn)) for turn in turns], up
+
+    def line(self, outward: Vec3) -> tuple[list[Vec3], Vec3]:
+        """Return both ends of the line of the surface that is farthest in a direction, and its way from the axis."""
+        radius, half = self.solid.numbers
+        away = outward
+        if self.solid.kind == "cylinder":
+            away = outward - self.axis * self.axis.dot(outward)
+            away = away * (1.0 / sqrt(maximum(away.dot(away), UPRIGHT)))
+        middle = self.solid.pose.translation + away * radius
+        return [middle - self.axis * half, middle + self.axis * half], away * radius
+
+
+def _rings(hull: PlacedSolid) -> list[tuple[list[Vec3], Vec3]]:
+    """Return the corners of each face of a hull, as many for each, and the face's normal."""
+    faces, most = hull.data.faces, max(len(face) for face in hull.data.faces)
+    corners = [Vec3(*hull.numbers[k : k + 3]) for k in range(0, len(hull.numbers), 3)]
+    found = []
+    for face in faces:
+        first, second, *_, last = (corners[k] for k in face)
+        across = (second - first).cross(last - first)
+        ring = [corners[k] for k in (*face, *[face[-1]] * (most - len(face)))]
+        found.append((ring, across * (1.0 / sqrt(across.dot(across)))))
+    return found
+
+
+def _lying(face: _Side, line: _Side, nearest: TouchingPoint, carrier: Vec3) -> TouchingArea:
+    """Return two points of the part of a line that is above a face and deep enough, or the nearest point.
+
+    They have the middle and the second moment of that part.  ``carrier`` is that of the line's solid there.
     """
-    found, (radius, half) = separation(box, capsule), capsule.numbers
-    along = capsule.pose.rotate(BASIS[2]) * half
-    brick = brick_of(box, box.pose, box.pose.translation)
-    toward = leaning_on_face(brick, box.pose.unrotate(found.normal), FLAT, STEEP)
-    normal = box.pose.rotate(toward)
-    axes = plane_axes(toward)
-    below = face_toward(brick, toward, axes)
-    start, way = (box.pose.unrotate(x) for x in (capsule.pose.translation - along - box.pose.translation, along * 2.0))
+    axes = plane_axes(face.outward)
+    normal = leaning_on_face(face.face(axes, False), face.outward, FLAT, STEEP)
+    axes = plane_axes(normal)
+    below = face.face(axes, False)
+    (start, stop), off_axis = line.line(-normal)
+    way = stop - start
     begin, ahead = ((x.dot(axes[0]), x.dot(axes[1])) for x in (start, way))
 
     def depth(share: Scalar) -> Scalar:
         here = begin[0] + ahead[0] * share, begin[1] + ahead[1] * share
-        return below.height.at(here) - (start.dot(toward) + way.dot(toward) * share) + radius
+        return below.height.at(here) - (start.dot(normal) + way.dot(normal) * share)
 
     low, high = within_face(below, begin, ahead)
     since, until = deep_part(depth(0.0), depth(1.0), low, high)
     lies = until > since
     middle, off = 0.5 * (since + until), (until - since) * (0.5 / math.sqrt(3.0))
-    nearest = (found.first + found.second) * 0.5
     points = []
     for share in (middle - off, middle + off):
-        here = where(lies, depth(share), -found.distance)
-        center = capsule.pose.translation + along * (2.0 * share - 1.0)
-        place = chosen(lies, center - normal * (radius - 0.5 * here), nearest)
-        points.append(TouchingPoint(here, place, (place, chosen(lies, center, found.second + normal * radius))))
+        here = where(lies, depth(share), nearest.depth)
+        on = start + way * share
+        place = chosen(lies, on + normal * (0.5 * here), nearest.place)
+        points.append(TouchingPoint(here, place, (place, chosen(lies, on - off_axis, carrier))))
     last, ends = where(since > low, since, until), lies & ((since > low) | (until < high))
     slope = abs(depth(1.0) - depth(0.0)) * (until - since)
     growth = where(ends, 1.0 / where(ends, slope, 1.0), 0.0)
-    end = capsule.pose.translation + along * (2.0 * last - 1.0) - normal * radius
-    return TouchingArea(normal, points, [SHARES["capsule"]] * 2, end, growth)
+    return TouchingArea(normal, points, [0.5] * 2, start + way * last, growth)
 
 
 def check_kinds(first: str, second: str) -> None:
     """Raise an error if contact of these kinds of solids is not known."""
-    solid = second if first == GROUND else first
-    known = solid in _ON_PLANE if GROUND in (first, second) else {first, second} <= set(balls_capsules_boxes.BRICKS)
-    if not known:
+    known = set(ORDER) - {GROUND}
+    if not ({first, second} <= known or (GROUND in (first, second) and {first, second} & known)):
         raise UnsupportedError(
             f"contact between a {first} and a {second}: there is none yet. Leave such pairs out, "
             "robot.without_contacts(pairs), or name others, pairs=..."
