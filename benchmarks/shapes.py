@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations_with_replacement
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from kinetree import shapes
+from kinetree.algorithms.clearance.of_robot import data_of
 from kinetree.algorithms.clearance.placed_solids import PlacedSolid
 from kinetree.algorithms.clearance.touching_points import touching_area
 from kinetree.evaluation.law_kernels import LawProgram
@@ -20,18 +22,33 @@ COUNT = 4096
 THEIRS = 100
 """Pairs in MuJoCo's world."""
 
-KINDS = {
+
+def hull(count: int) -> shapes.ConvexHull:
+    """Vertices that cover an ellipsoid evenly."""
+    k = np.arange(count)
+    z, turn = 1.0 - (2 * k + 1) / count, np.pi * (1.0 + np.sqrt(5.0)) * k
+    across = np.sqrt(1.0 - z * z)
+    ball = np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=1)
+    return shapes.ConvexHull((ball * (0.1, 0.08, 0.09)).tolist())
+
+
+KINDS: dict[str, tuple[Any, str, tuple[float, ...]]] = {
     "sphere": (shapes.Sphere(0.1), "sphere", (0.1,)),
     "capsule": (shapes.Capsule(0.05, 0.2), "capsule", (0.05, 0.1)),
     "box": (shapes.Box((0.2, 0.16, 0.12)), "box", (0.1, 0.08, 0.06)),
     "cylinder": (shapes.Cylinder(0.08, 0.2), "cylinder", (0.08, 0.1)),
+    "ellipsoid": (shapes.Ellipsoid((0.1, 0.08, 0.06)), "ellipsoid", (0.1, 0.08, 0.06)),
+    "hull-32": (hull(32), "mesh", ()),
     "plane": (shapes.HalfSpace(), "plane", (1.0, 1.0, 0.1)),
 }
-PAIRS = {
+GOALS = {
     ("sphere", "sphere"): 10, ("capsule", "capsule"): 15, ("box", "box"): 60, ("box", "cylinder"): 120,
-    ("plane", "box"): None, ("plane", "cylinder"): None, ("box", "sphere"): None, ("box", "capsule"): None,
+    ("hull-32", "hull-32"): 400,
 }  # fmt: skip
 """What is asked for, in ns."""
+
+CONVEX = [kind for kind in KINDS if kind != "plane"]
+PAIRS = [("plane", kind) for kind in CONVEX] + list(combinations_with_replacement(CONVEX, 2))
 
 
 def shapes_of(rounds: int) -> Iterator[Table]:
@@ -42,46 +59,45 @@ def shapes_of(rounds: int) -> Iterator[Table]:
         "with depths, and the normal",
         ("", "distance", "contact", "MuJoCo", "MuJoCo's points", "ratio", "asked"),
     )
-    for (first, second), goal in PAIRS.items():
+    for first, second in PAIRS:
+        goal = GOALS.get((first, second))
         solids = KINDS[first][0], KINDS[second][0]
         poses = overlapping(first, second)
         sizes = [np.array(solid.numbers(), dtype=float) for solid in solids]
         key = tuple((solid.name, len(solid.numbers())) for solid in solids)
         apart = PairProgram(key, True, "")
         contenders: dict[str, Any] = {"distance": lambda a=apart, s=sizes, p=poses: a(s[0], p[0], s[1], p[1])}
-        presses = {first, second} <= {"sphere", "capsule", "box"} or "plane" in (first, second)
-        if presses:
-            contact = contact_program(key)
-            pair = np.concatenate(
-                [np.broadcast_to(sizes[0], (COUNT, len(sizes[0]))), poses[0],
-                 np.broadcast_to(sizes[1], (COUNT, len(sizes[1]))), poses[1]], axis=-1,
-            )  # fmt: skip
-            contenders["contact"] = lambda c=contact, p=pair: c({"pair": p}, 1)
+        contact = contact_program(solids)
+        pair = np.concatenate(
+            [np.broadcast_to(sizes[0], (COUNT, len(sizes[0]))), poses[0],
+             np.broadcast_to(sizes[1], (COUNT, len(sizes[1]))), poses[1]], axis=-1,
+        )  # fmt: skip
+        contenders["contact"] = lambda c=contact, p=pair: c({"pair": p}, 1)
         world = mujoco_pairs(first, second, poses)
         contenders["MuJoCo"] = repeated(lambda w=world: mujoco.mj_collision(*w), 10)
         best = alternate(contenders, rounds)
         theirs = best["MuJoCo"] / (10 * THEIRS) * 1e9
         ours = {name: best[name] / COUNT * 1e9 for name in best if name != "MuJoCo"}
-        last = ours.get("contact", ours["distance"])
         points = world[1].ncon / THEIRS
         table.add(
-            f"{first}-{second}", ours["distance"], ours.get("contact", "-"), theirs, points, f"{theirs / last:.0f}x",
+            f"{first}-{second}", ours["distance"], ours["contact"], theirs, points, f"{theirs / ours['contact']:.0f}x",
             "-" if goal is None else f"{goal} ns",
         )  # fmt: skip
     yield table
 
 
-def contact_program(key: Any) -> LawProgram:
+def contact_program(solids: tuple[Any, Any]) -> LawProgram:
     """A compiled program from sizes and poses of pairs to their contact points."""
-    (first, n), (second, m) = key
-    lengths = (n, 12, m, 12)
+    first, second = solids
+    lengths = (len(first.numbers()), 12, len(second.numbers()), 12)
 
     def law(pair: Any) -> list[Any]:
         a, pose_a, b, pose_b = parts_of(lengths, pair)
-        area = touching_area(PlacedSolid(first, a, pose_of(pose_a)), PlacedSolid(second, b, pose_of(pose_b)))
+        one = PlacedSolid(first.name, a, pose_of(pose_a), data_of(first))
+        area = touching_area(one, PlacedSolid(second.name, b, pose_of(pose_b), data_of(second)))
         return [*area.normal, *(x for point in area.points for x in (point.depth, *point.place))]
 
-    return LawProgram(f"contact of {first} and {second}", law, {"pair": sum(lengths)}, True)
+    return LawProgram(f"contact of {first.name} and {second.name}", law, {"pair": sum(lengths)}, True)
 
 
 def overlapping(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +125,9 @@ def overlapping(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
 def mujoco_pairs(first: str, second: str, poses: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
     """MuJoCo's world of the first pairs; a plane lies below all of them."""
     spec = mujoco.MjSpec()
-    types = {"sphere": "SPHERE", "capsule": "CAPSULE", "box": "BOX", "cylinder": "CYLINDER", "plane": "PLANE"}
+    for kind in {first, second}:
+        if KINDS[kind][1] == "mesh":
+            spec.add_mesh(name=kind, uservert=np.ravel(KINDS[kind][0].vertices), maxhullvert=64)
     for k in range(THEIRS):
         off = np.array([10.0 * (k % 10), 10.0 * (k // 10), 0.0])
         for side, (kind, pose) in enumerate(zip((first, second), poses, strict=True)):
@@ -124,7 +142,9 @@ def mujoco_pairs(first: str, second: str, poses: tuple[np.ndarray, np.ndarray]) 
             size = np.zeros(3)
             size[: len(KINDS[kind][2])] = KINDS[kind][2]
             place = {} if side else {"pos": pose[k, 9:] + off * (kind != "plane"), "quat": quaternion}
-            parent.add_geom(type=getattr(mujoco.mjtGeom, f"mjGEOM_{types[kind]}"), size=size, **place)
+            type_ = KINDS[kind][1]
+            named = {"meshname": kind} if type_ == "mesh" else {"size": size}
+            parent.add_geom(type=getattr(mujoco.mjtGeom, f"mjGEOM_{type_.upper()}"), **named, **place)
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)

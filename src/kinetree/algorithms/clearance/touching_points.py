@@ -181,7 +181,7 @@ def _convex(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
     best = nearest.repeated(count)
     if count == 1:
         return best
-    sides = (_Side(a, found.normal, found.first), _Side(b, -found.normal, found.second))
+    sides = (_TouchingSide(a, found.normal, found.first), _TouchingSide(b, -found.normal, found.second))
     for k, (line, face) in enumerate((sides, sides[::-1])):
         if line.solid.kind in LINES and face.solid.kind in FLAT_FACED:
             lying = _lying(face, line, nearest.points[0], nearest.points[0].carriers[k])
@@ -221,7 +221,7 @@ ON_THE_SIDE = 1e-12
 """Square of the cosine of the angle between a cylinder's axis and the normal where it touches with its side."""
 
 
-class _Side:
+class _TouchingSide:
     """One of two solids that touch: the face or the line of its surface that it turns to the other."""
 
     def __init__(self, solid: PlacedSolid, outward: Vec3, nearest: Vec3) -> None:
@@ -287,7 +287,7 @@ def _rings(hull: PlacedSolid) -> list[tuple[list[Vec3], Vec3]]:
     return found
 
 
-def _lying(face: _Side, line: _Side, nearest: TouchingPoint, carrier: Vec3) -> TouchingArea:
+def _lying(face: _TouchingSide, line: _TouchingSide, nearest: TouchingPoint, carrier: Vec3) -> TouchingArea:
     """Return two points of the part of a line that is above a face and deep enough, or the nearest point.
 
     They have the middle and the second moment of that part.  ``carrier`` is that of the line's solid there.
