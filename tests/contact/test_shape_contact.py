@@ -257,12 +257,10 @@ def test_a_hull_of_the_corners_of_a_box_rests_and_slides_like_the_box():
     assert ends[1] == pytest.approx(ends[0], abs=1e-9)
 
 
-def test_it_warns_of_a_start_inside_and_of_restitution():
+def test_it_warns_of_a_start_inside():
     robot = thing(S.Box((0.2, 0.2, 0.2)))
     with pytest.warns(kt.ContactWarning, match=r"shape 'thing' starts 0.09 m inside of 'base', which stores .* high"):
         run(robot, pose(0, 0.01), time=0.01, samples=2)
-    with pytest.warns(kt.ContactWarning, match="the restitution of base, thing is not used"):
-        kt.forces.ShapeContact.of(thing(S.Sphere(0.1), restitution=0.5))
 
 
 @pytest.mark.slow
@@ -300,3 +298,26 @@ def test_what_lies_on_a_table_rests_there_and_over_its_edge_and_gains_no_energy(
     assert record.q[-1, 4:6] == pytest.approx([0, place], abs=5e-4)
     assert np.ptp(record.q[25:], axis=0).max() < (1e-9 if place < 0.45 else 1e-4)
     assert record.energy.ground_gain.max() < 1e-9
+
+
+@pytest.mark.parametrize("restitution", [0.4, 0.8, 1.0])
+def test_a_ball_rises_to_the_square_of_its_restitution(restitution):
+    """In the compliant laws at any speed, mass and stiffness, but for the depth over the height; in the rigid ones."""
+    ball = kt.Thing(S.Sphere(0.1), mass=3.0, position=(0, 0, 1.1), restitution=restitution)
+    room = kt.Robot(kt.scene(things={"ball": ball}, terrain=kt.terrain.floor()).model, backend="compiled")
+    law, fall = kt.ground.HuntCrossley(1e8, 0.5, exponent=1), np.sqrt(2 / G)
+    ground, until = kt.forces.ShapeContact.of(room, normal=law), fall * (1 + restitution) + 0.002
+    for how in ({"integrator": "rk45"}, {"integrator": "semi_implicit_euler", "step": 1e-5}):
+        record = kt.simulate(room, time=until, ground=ground, samples=2, **how)
+        assert record.q[-1, 6] - 0.1 == pytest.approx(restitution**2, rel=1e-2)
+        assert record.energy.ground_gain[-1] < 1e-3
+    rigid = kt.contact.Contact("ball", radius=0.1, friction=0.0, restitution=restitution)
+    record = kt.simulate_rigid(room, [rigid], room.configuration("start"), time=fall * (1 + restitution), samples=2)
+    assert record.q[-1, 6] - 0.1 == pytest.approx(restitution**2, rel=1e-4)
+
+
+def test_what_bounces_comes_to_rest():
+    box = kt.Thing(S.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.2), restitution=0.5)
+    room = kt.Robot(kt.scene(things={"box": box}, terrain=kt.terrain.floor()).model, backend="compiled")
+    record = kt.simulate(room, time=3.0, ground=kt.forces.ShapeContact.of(room), samples=31, **FIXED)
+    assert np.ptp(record.q[20:], axis=0).max() < 1e-12

@@ -10,7 +10,6 @@ slides more easily.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, differ
 from ..algorithms.kinematics import Posed, Twist, of_frame, poses, twists
 from ..algorithms.passes import present
 from ..algorithms.tendons import Taut
-from ..errors import ContactWarning, ModelError, OptionError, callers_level, explain_public
+from ..errors import ModelError, OptionError, explain_public
 from ..model.shapes.contact_shape import ContactShape
 from ..model.tree import BASE, Model
 from ..robot.clearance import chosen_pairs
@@ -36,6 +35,7 @@ from ..spatial import IDENTITY, ZERO3, ZERO_MOTION, Force, Motion, Scalar, Trans
 from ..spatial.numbers import as_numbers, is_unknown, shown
 from .bristles import Bristles
 from .ground import HuntCrossley, slopes
+from .rebound import Rebound
 from .surfaces import Spot, triple
 from .varied_ground import PLACE, placed_anew, varied_ground
 
@@ -209,7 +209,8 @@ class ShapeContact(ActingElement):
     pairs : sequence of pairs of ContactShape
         The shapes that may touch, on bodies or frames of the robot.
     normal : HuntCrossley, Firm or Dusty
-        The force of a whole face.  A corner of a box and one of four points of a cylinder's rim have a quarter of it,
+        The force of a whole face.  Where one of two shapes has restitution, that replaces its damping, see
+        :mod:`.rebound`.  A corner of a box and one of four points of a cylinder's rim have a quarter of it,
         an end of a capsule half.  By default 100 kN/m, with damping that lets little rebound.
     friction : float, optional
         Coefficient for all pairs; by default the smaller one of the two shapes.
@@ -262,13 +263,6 @@ class ShapeContact(ActingElement):
         if not chosen:
             has = f"none of its {len(shapes)} shapes may touch another" if shapes else "its bodies have no shapes"
             raise ModelError(f"robot {robot.name!r} cannot touch anything: {has}")
-        springy = sorted({shapes[k].name for pair in chosen for k in pair if shapes[k].restitution})
-        if springy:
-            warnings.warn(
-                f"the restitution of {', '.join(springy[:4])}{', ...' if len(springy) > 4 else ''} is not used by "
-                "ShapeContact: rebound follows from the damping of normal=",
-                ContactWarning, stacklevel=callers_level(),
-            )  # fmt: skip
         if len(terrains):
             numbers["varied"] = varied_ground(robot.model, terrains)
         return cls(tuple((shapes[i], shapes[j]) for i, j in chosen), **numbers)
@@ -344,6 +338,11 @@ class ShapeContact(ActingElement):
 
     # The law, over any scalar
 
+    def _law_of(self, pair: Sequence[ContactShape]) -> Any:
+        """Return the normal law of a pair, with restitution if either of both has any: the larger one counts."""
+        springy = max(shape.restitution for shape in pair)
+        return Rebound(self.normal, springy) if springy else self.normal
+
     def _meetings(self, tree: Model, posed: Sequence[Posed], q: Scalars, v: Scalars, z: Scalars) -> Iterator[Meeting]:
         moving = twists(tree, q, v, None, posed)
         before = moving if self.step is None else twists(tree, q, self.step[1], None, posed)
@@ -359,22 +358,23 @@ class ShapeContact(ActingElement):
         self, pair: Sequence[ContactShape], sides: Bodies, a: PlacedSolid, b: PlacedSolid, z: Scalars
     ) -> Meeting:  # fmt: skip
         normal, points, shares, end, growth = touching_area(a, b)
+        law = self._law_of(pair)
         pressed = []
         h = None if self.step is None else self.step[0]
         for (depth, place, carriers), share in zip(points, shares, strict=True):
             line = _along(sides, place, normal)
             rate = -line.rate_before
-            force = self.normal.force(depth, rate) * share
+            force = law.force(depth, rate) * share
             straight: Scalar = 0.0
             if h is not None:
-                k, c = slopes(self.normal, depth, rate)
+                k, c = slopes(law, depth, rate)
                 straight = (c + h * k) * share * (line.rate - line.rate_ahead(h, carriers))
             pressed.append(Pressed(line, place, depth, rate, share, force, straight))
         pressure, straight = _total(x.force for x in pressed), _total(x.straight for x in pressed)
         less: Scalar = 0.0
         if end is not None:
-            stored = _total(self.normal.energy(x.depth) * x.share for x in pressed)
-            at_rest = _total(self.normal.force(x.depth, 0.0) * x.share for x in pressed)
+            stored = _total(law.energy(x.depth) * x.share for x in pressed)
+            at_rest = _total(law.force(x.depth, 0.0) * x.share for x in pressed)
             less = stored * growth / (at_rest + LIGHTEST)
         weight = _total(x.force + LIGHTEST for x in pressed)
         parts = [(x.force + LIGHTEST) / weight for x in pressed]
@@ -430,9 +430,10 @@ class ShapeContact(ActingElement):
         posed = poses(tree, q)
         found: Along = []
         h, _, z = self.step or (None, v, [0.0] * self._places[-1].stop)
-        for meeting in self._meetings(tree, posed, q, v, z):
+        for pair, meeting in zip(self.pairs, self._meetings(tree, posed, q, v, z), strict=True):
+            law = self._law_of(pair)
             for x in meeting.pressed:
-                k, c = slopes(self.normal, x.depth, x.rate)
+                k, c = slopes(law, x.depth, x.rate)
                 found.append((x.line.held(tree, posed), k * x.share, c * x.share))
             mass = _common_mass(tree, meeting.sides)
             for bristles, lines in meeting.rubbing:

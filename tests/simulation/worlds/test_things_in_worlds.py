@@ -17,7 +17,7 @@ def stairs(rise, tread=0.5):
 @pytest.fixture(scope="module")
 def room():
     ball = kt.Thing(S.Sphere(0.1), mass=2.0, position=(1.2, 0, 0.6), rolling_friction=1e-3)
-    return kt.scene(things={"ball": ball}, terrain=stairs(0.1))
+    return kt.Robot(kt.scene(things={"ball": ball}, terrain=stairs(0.1)).model, backend="compiled")
 
 
 def test_every_world_has_its_own_stairs(room):
