@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.algorithms.passes import present
 from kinetree.errors import OptionError, ShapeError
 from kinetree.evaluation.law_kernels import LawProgram
-from kinetree.evaluation.second_derivatives import Bend
+from kinetree.evaluation.planning.second_derivatives import Bend
 from kinetree.evaluation.step_adjoints import rates_along
 from kinetree.simulation.worlds.instant import Moment
 from kinetree.spatial import Scalar, where

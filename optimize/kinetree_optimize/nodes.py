@@ -13,7 +13,7 @@ from kinetree.algorithms import kinematics
 from kinetree.control.commands import Commanded
 from kinetree.errors import OptionError, UnknownNameError, UnsupportedError
 from kinetree.evaluation.law_kernels import LawProgram
-from kinetree.evaluation.second_derivatives import Bend
+from kinetree.evaluation.planning.second_derivatives import Bend
 from kinetree.robot.robot import Robot
 from kinetree.simulation.arguments import check_integrator, force_elements, varied_parameters
 from kinetree.simulation.elimination_order import LoopChoice

@@ -21,7 +21,7 @@ from kinetree.errors import (
     UnsupportedError,
     explains_arguments,
 )
-from kinetree.evaluation.second_derivatives import Bend
+from kinetree.evaluation.planning.second_derivatives import Bend
 from kinetree.motion.trajectory_interface import Trajectory
 from kinetree.robot.load import as_robot
 from kinetree.robot.robot import Robot
@@ -32,7 +32,7 @@ from kinetree.spatial.numbers import real_number, whole_number
 from .node_costs import NodeCosts, Wanted, checked_goal
 from .nodes import NodeDynamics
 from .plan import Plan, plan_of
-from .riccati import LONGEST, RiccatiProgram
+from .riccati import RiccatiProgram
 from .solver import Budget, FoundPlans, MotionSearch, Progress
 from .sweeps import ForwardPass, Inputs, Texts
 from .terms import Bounded, Term, refuse_not_a_term
@@ -48,6 +48,9 @@ FEW_DIRECTIONS = 16
 
 SHORT = 3_000
 """Second derivatives that take at most as many operations count unless told otherwise."""
+
+LONGEST_BEND = 60_000
+"""Second derivatives that take more operations are not compiled."""
 
 ROUND = 1e-9
 """How far a horizon may be from a whole number of steps, relative."""
@@ -212,7 +215,7 @@ class MotionProblem(ExplainsArguments):
                 raise UnsupportedError("second derivatives of the dynamics are for trees: leave second_order out")
             return None
         bend = dynamics.bend
-        if self.second_order and (bend.looks_up or bend.operations > LONGEST):
+        if self.second_order and (bend.looks_up or bend.operations > LONGEST_BEND):
             raise UnsupportedError(
                 f"second derivatives of the dynamics of {self.robot.name!r} "
                 + ("look up data" if bend.looks_up else f"take {bend.operations:,} operations at every node")

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.evaluation.law_kernels import LawProgram
-from kinetree.evaluation.second_derivatives import Bend
+from kinetree.evaluation.law_kernels import LawProgram, evaluation_into
+from kinetree.evaluation.planning.backward_pass import BY_NODE, BY_PLAN, BackwardProgram, NodeShape
+from kinetree.evaluation.planning.second_derivatives import Bend
 from kinetree.spatial import Scalar, where
 from kinetree.spatial.arrays import Array
 from kinetree.spatial.linear_systems import ldl, ldl_solve
@@ -22,8 +23,11 @@ from kinetree.spatial.linear_systems import ldl, ldl_solve
 ROUNDS = 3
 """How often the set of actions at their limits is chosen anew within a node."""
 
-LONGEST = 60_000
-"""Products up to which a node becomes straight-line code; larger ones are computed with matrices of the whole batch."""
+LONGEST = 15_000
+"""Products up to which a node becomes straight-line code, for many plans; larger ones are loops over matrices."""
+
+FEW = 4
+"""Fewer plans go through loops over matrices, whose vectors are rows; straight-line code has a plan in each lane."""
 
 NUMBERS = 3
 """Slope and curvature of the cost along the step, and the least pivot."""
@@ -33,6 +37,18 @@ NEAR = 1e-12
 
 BESIDE = 1e-6
 """How far from its limit, relative to the range, an action gets feedback."""
+
+
+def bound(program: LawProgram, vectors: Mapping[str, Array], out: Array, threads: int = 1) -> Callable[[], object]:
+    """Return a function that evaluates a program on arrays that stay in place, into one that does too."""
+    given = {name: vectors[name] for name in program.lengths}
+    if program.kernel is not None:
+        return evaluation_into(program.kernel, list(given.values()), out, threads)
+
+    def constant() -> None:
+        out[...] = program(given, threads)
+
+    return constant
 
 
 class NodeLayout(NamedTuple):
@@ -90,7 +106,7 @@ class NodeLayout(NamedTuple):
         return {
             "steps": self.nd * (self.nd + self.nu), "gap": self.nd, "slopes": self.n_slopes, "value": self.n_value,
             "u": self.nu, "bounds": 2 * self.nu, "damping": 1,
-            "t": int(self.nx > 0), "x": self.nx, "share": int(self.nx > 0),
+            "t": int(self.nx > 0), "x": self.nx, "share": int(self.nx > 0 or bool(self.bends)),
         }  # fmt: skip
 
 
@@ -180,12 +196,33 @@ def backward(
     q_xx, q_ux, q_uu = by_xx + _turned(a) @ va, by_ux + _turned(b) @ va, by_uu + _turned(b) @ vb
     if bend is not None:
         q_xx, q_ux, q_uu = (x + y for x, y in zip((q_xx, q_ux, q_uu), bend(ahead), strict=True))
+    k, led, damped, slope, bent, least = best_actions(q_u, q_uu, u, bounds, damping)
+    gains = _solved(_masked(damped, led), -q_ux * led[..., None])[0]
+    new = q_xx + _turned(q_ux) @ gains
+    lead = q_x + _times(_turned(q_ux), k)
+    return lead, new, k, gains, slope, bent, least
+
+
+def best_actions(q_u: Any, q_uu: Any, u: Any, bounds: tuple[Any, Any] | None, damping: Any) -> tuple[Any, ...]:
+    """Return what a node does with its actions within their limits.
+
+    Parameters
+    ----------
+    q_u, q_uu
+        Slope and curvature of the cost along the actions.
+    u, bounds, damping
+        See :func:`backward`.
+
+    Returns
+    -------
+    change k, which actions have feedback, damped curvature, slope along k, curvature along k, least pivot
+    """
     nu = q_u.shape[-1]
     eye = np.eye(nu)
     damped = q_uu + damping[..., None, None] * eye if q_uu.dtype != object else q_uu + damping * eye
     if bounds is None:
-        found, least = _solved(damped, -np.concatenate([q_u[..., None], q_ux], axis=-1))
-        k, gains = found[..., 0], found[..., 1:]
+        found, least = _solved(damped, -q_u[..., None])
+        k, led = found[..., 0], np.ones(nu)
     else:
         down, up = bounds[0] - u, bounds[1] - u
         scale = damped[..., range(nu), range(nu)]
@@ -196,26 +233,24 @@ def backward(
             free = _choose(at_low, 0.0, _choose(at_high, 0.0, np.ones(nu)))
             held = _choose(at_low, down, _choose(at_high, up, np.zeros(nu)))
             right = -(q_u + _times(damped, held)) * free
-            found, least = _solved(_masked(damped, free, eye), right[..., None])
+            found, least = _solved(_masked(damped, free), right[..., None])
             k = found[..., 0] + held
             if n < ROUNDS:
                 needed = -(q_u + _times(damped, k)) / scale  # how hard a limit pushes back, as a change of the action
                 at_low, at_high = _less(k + needed, down), _less(up, k + needed)
         # feedback might push an action that leaves its limit beyond it, and then no step is short enough
         led = free * (1.0 - _less(-down, beside)) * (1.0 - _less(up, beside))
-        gains = _solved(_masked(damped, led, eye), -q_ux * led[..., None])[0]
-    new = q_xx + _turned(q_ux) @ gains
-    lead = q_x + _times(_turned(q_ux), k)
     slope, bent = (k * q_u).sum(axis=-1), (k * _times(q_uu, k)).sum(axis=-1)
-    return lead, new, k, gains, slope, bent, least
+    return k, led, damped, slope, bent, least
 
 
-def _masked(matrix: Any, free: Any, eye: Array) -> Any:
+def _masked(matrix: Any, free: Any) -> Any:
+    eye = np.eye(matrix.shape[-1])
     return matrix * free[..., None] * free[..., None, :] + eye * (1.0 - free)[..., None]
 
 
 class RiccatiProgram:
-    """The backward pass at one node, for a batch: machine code if it is short enough, otherwise matrices.
+    """The backward pass, as machine code: straight-line code for a node where that is short, otherwise loops.
 
     Parameters
     ----------
@@ -231,14 +266,54 @@ class RiccatiProgram:
     def __init__(self, layout: NodeLayout, limited: bool, cpu: str = "", bend: Bend | None = None) -> None:
         self.layout, self.limited, self.cpu, self.bend = layout, limited, cpu, bend
 
-    @property
-    def is_compiled(self) -> bool:
-        """Whether nodes are short enough for machine code."""
-        return self.layout.products <= LONGEST
+    def is_short(self, plans: int) -> bool:
+        """Whether a node becomes straight-line code, which alone has second derivatives of the dynamics."""
+        return self.bend is not None or (plans >= FEW and self.layout.products <= LONGEST)
+
+    @cached_property
+    def loops(self) -> BackwardProgram:
+        """The pass over all nodes as loops over matrices."""
+        layout, limited = self.layout, self.limited
+
+        def law(**vectors: Sequence[Scalar]) -> list[Scalar]:
+            given = {name: np.array(x, dtype=object) for name, x in vectors.items()}
+            n, bounds = layout.nu, given["bounds"]
+            both = (bounds[:n], bounds[n:]) if limited else None
+            curvature = given["q_uu"].reshape(n, n)
+            k, led, damped, *numbers = best_actions(given["q_u"], curvature, given["u"], both, given["damping"][..., 0])
+            lower, pivots = ldl(_masked(damped, led).tolist())
+            below = [lower[i][j] for i in range(n) for j in range(i)]
+            return [*k, *numbers, *below, *(1.0 / pivot for pivot in pivots), *led]
+
+        shape = NodeShape(layout.nd, layout.nu, layout.entries, layout.bends)
+        return BackwardProgram(shape, law, self.cpu)
+
+    def prepared(
+        self, by_node: Mapping[str, Array], by_plan: Mapping[str, Array], found: Array, threads: int
+    ) -> list[Callable[[], object]]:
+        """Return functions to call one after the other, for arrays that stay in place.
+
+        Parameters
+        ----------
+        by_node, by_plan : mappings from str to ndarrays (nodes, plans, n), (plans, n)
+            See :attr:`NodeLayout.lengths`; ``value`` is that of the end.
+        found : ndarray (nodes, plans, n_result)
+        """
+        nodes = len(found)
+        if not self.is_short(found.shape[1]):
+            rows = [by_node[name] if name != "found" else found for name in BY_NODE]
+            return [self.loops.prepared(rows, [by_plan[name] for name in BY_PLAN])]
+        calls = []
+        for k in reversed(range(nodes)):
+            own = {name: x[k] for name, x in by_node.items()} | dict(by_plan)
+            if k + 1 < nodes:
+                own["value"] = found[k + 1][:, : self.layout.n_value]
+            calls.append(bound(self.program, own, found[k], threads))
+        return calls
 
     @cached_property
     def program(self) -> LawProgram:
-        """The text on scalars, as machine code."""
+        """The text on scalars, as straight-line machine code for one node."""
 
         def law(**vectors: Sequence[Scalar]) -> list[Scalar]:
             return list(self._on({name: np.array(x, dtype=object) for name, x in vectors.items()}))
@@ -261,8 +336,8 @@ class RiccatiProgram:
             whole[..., i, j] = whole[..., j, i] = slopes[..., nd + nu + n]
         first = nd + nu + len(self.layout.entries)
         for n, (i, j) in enumerate(self.layout.bends):
-            added = whole[..., i, j] + given["share"][..., 0] * slopes[..., first + n]
-            whole[..., i, j] = whole[..., j, i] = added
+            added = given["share"][..., :1] * slopes[..., first + n : first + n + 1]
+            whole[..., i, j] = whole[..., j, i] = (whole[..., i, j, None] + added)[..., 0]
         curved = np.zeros((*value.shape[:-1], nd, nd), dtype=kind)
         rows, columns = np.triu_indices(nd)
         curved[..., rows, columns] = curved[..., columns, rows] = value[..., nd:-NUMBERS]

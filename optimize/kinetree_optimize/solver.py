@@ -316,9 +316,9 @@ class MotionSearch:
         failed = moving & ~improved & ~settled
         worse = failed | (improved & (lanes.share <= SHORT_STEP))
         if worse.any() or lanes.damping.any():
-            least = lanes.base * np.where(failed, 1e-3, 1e-5)
-            more = np.maximum(np.where(failed, 10.0, 2.0) * lanes.damping, least)
-            less = lanes.damping * np.where(lanes.share >= HALF_STEP, 0.2, 0.5)
+            least = lanes.base * np.where(failed, 1e-4, 1e-5)
+            more = np.maximum(np.where(failed, 4.0, 2.0) * lanes.damping, least)
+            less = lanes.damping * np.where(lanes.share >= HALF_STEP, 0.2, 0.3)
             less[less < 1e-8 * lanes.base] = 0.0
             lanes.damping = np.where(worse, more, less)
         stuck = failed & (lanes.damping > MOST_DAMPING * lanes.base)

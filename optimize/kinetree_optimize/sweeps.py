@@ -5,18 +5,17 @@ Arrays begin with the node, then the plan: all plans of a node are one call of m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.evaluation.law_kernels import LawProgram, evaluation_into
-from kinetree.evaluation.second_derivatives import Bend
+from kinetree.evaluation.planning.second_derivatives import Bend
 from kinetree.spatial.arrays import Array
 
 from .node_costs import NodeCosts
 from .nodes import NodeDynamics, PreparedNodes
-from .riccati import NUMBERS, NodeLayout, RiccatiProgram
+from .riccati import NUMBERS, NodeLayout, RiccatiProgram, bound
 
 Call = Callable[[], object]
 
@@ -25,18 +24,6 @@ SHARES = 8
 
 CLOSED = 1e-9
 """Gaps between nodes below this are none."""
-
-
-def bound(program: LawProgram, vectors: Mapping[str, Array], out: Array, threads: int = 1) -> Call:
-    """Return a function that evaluates a program on arrays that stay in place, into one that does too."""
-    given = {name: vectors[name] for name in program.lengths}
-    if program.kernel is not None:
-        return evaluation_into(program.kernel, list(given.values()), out, threads)
-
-    def slow() -> None:
-        out[...] = program(given, threads)
-
-    return slow
 
 
 def flattened(x: Array) -> Array:
@@ -213,7 +200,7 @@ class Passes:
 
     def __init__(self, texts: Texts, riccati: RiccatiProgram, given: Inputs, x: Array, u: Array) -> None:
         d, layout = texts.dynamics, texts.layout
-        self.texts, self.given, self._riccati = texts, given, riccati
+        self.texts, self.given = texts, given
         nodes, lanes = u.shape[:2]
         self.motions = PlannedMotions.of(x, u)
         self.x, self.u = self.motions.x, self.motions.u
@@ -241,18 +228,14 @@ class Passes:
         if d.can_jump:
             vectors = {"a": flattened(self.x[1:]), "b": self._dynamics.ends}
             self._find_gaps = bound(d.apart_program, vectors, self.gaps.reshape(-1, d.nd), texts.threads)
-        self._vectors = [
-            {
-                "steps": steps[k * lanes : (k + 1) * lanes], "gap": self.gaps[k], "slopes": self._slopes[k],
-                "value": self.found[k + 1][:, : layout.n_value] if k + 1 < nodes else self._value, "u": self.u[k],
-                "bounds": given.bounds, "damping": self.damping, "t": given.t[k], "x": self.x[k],
-                "share": self.bend_share,
-            }
-            for k in range(nodes)
-        ]  # fmt: skip
-        self._calls = [
-            bound(riccati.program, self._vectors[k], self.found[k], texts.threads) for k in reversed(range(nodes))
-        ]
+        by_node = {
+            "steps": steps.reshape(nodes, lanes, -1), "gap": self.gaps, "slopes": self._slopes, "u": self.u,
+            "t": given.t[:-1], "x": self.x[:-1],
+        }  # fmt: skip
+        by_plan = {
+            "value": self._value, "bounds": given.bounds, "damping": self.damping, "share": self.bend_share,
+        }  # fmt: skip
+        self._calls = riccati.prepared(by_node, by_plan, self.found, texts.threads)
         self._forward: dict[int, ForwardPass] = {}
 
     # ------------------------------------------------------------------ slopes

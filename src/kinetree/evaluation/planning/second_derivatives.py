@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..algorithms.passes import present
-from ..engine.differentiate import forward, reverse
-from ..engine.graph import Graph, Node, inputs, outputs
-from ..spatial import Scalar
-from .law_kernels import constant
+from ...algorithms.passes import present
+from ...engine.differentiate import forward, reverse
+from ...engine.graph import Graph, Node, inputs, outputs
+from ...spatial import Scalar
+from ..law_kernels import constant
 
 Scalars = Sequence[Scalar]
 
