@@ -1,6 +1,7 @@
-"""Motions that are optimal: iterations of plans, swing-ups beside Ipopt, fastest motions beside TOPP-RA.
+"""Motions that are optimal: plans, swing-ups, fastest motions along paths and between states, beside other programs.
 
-Ipopt comes with CasADi; TOPP-RA is the package ``toppra``.  Both are in extras, and rows without them stay empty.
+Ipopt comes with CasADi; TOPP-RA is the package ``toppra``, Ruckig ``ruckig``.  They are in extras, and rows without
+them stay empty.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ FEW, MANY = 5, 15
 
 
 def optimal(rounds: int) -> Iterator[Table]:
-    """Milliseconds of an iteration, of swing-ups, of the fastest motion along a path."""
+    """Times of an iteration, of swing-ups, of the fastest motion along a path, of one between states."""
     yield iterations(rounds)
     yield swing_ups(rounds)
     yield fastest(rounds)
+    yield jerk_limited(rounds)
 
 
 def panda() -> kt.Robot:
@@ -151,5 +153,40 @@ def toppra(robot: kt.Robot, way: np.ndarray, most: np.ndarray) -> Callable[[], o
     def solve() -> object:
         found = algorithm.TOPPRA([speed, torque], path, gridpoints=grid, solver_wrapper="seidel")
         return found.compute_parameterization(0.0, 0.0)
+
+    return solve
+
+
+def jerk_limited(rounds: int) -> Table:
+    """The fastest motion of seven joints from rest to rest, within limits of jerk."""
+    table = Table(
+        "Jerk-limited motion of seven joints, us a motion", ("motions", "kinetree", "asked", "Ruckig", "ratio")
+    )
+    rng, count = np.random.default_rng(0), 20_000
+    start, end = rng.uniform(-1.5, 1.5, (2, count, 7))
+    limits = {"velocity": rng.uniform(0.5, 2, 7), "acceleration": rng.uniform(2, 5, 7), "jerk": rng.uniform(10, 30, 7)}
+    run = kt.trajectories.jerk_limited
+    best = alternate(
+        {"many": lambda: run(start, end, **limits), "one": lambda: run(start[0], end[0], **limits)}, rounds
+    )
+    other = float("nan")
+    if find_spec("ruckig"):
+        other = alternate({"theirs": ruckig(start[:500], end[:500], limits)}, rounds)["theirs"] / 500 * 1e6
+    table.add("1", best["one"] * 1e6, "", other, f"{other / best['one'] / 1e6:.2g}x")
+    each = best["many"] / count * 1e6
+    table.add(f"{count:,}", each, 2.0, other, f"{other / each:.2g}x")
+    return table
+
+
+def ruckig(start: np.ndarray, end: np.ndarray, limits: dict[str, np.ndarray]) -> Callable[[], object]:
+    import ruckig as library
+
+    judge, found, asked = library.Ruckig(7), library.Trajectory(7), library.InputParameter(7)
+    asked.max_velocity, asked.max_acceleration, asked.max_jerk = limits.values()
+
+    def solve() -> None:
+        for first, last in zip(start, end, strict=True):
+            asked.current_position, asked.target_position = first, last
+            judge.calculate(asked, found)
 
     return solve

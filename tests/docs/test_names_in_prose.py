@@ -53,6 +53,7 @@ VARIABLES = {
     "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FastestMotions": "found",
     "FileBuilder": "builder",
     "FoundDesign": "found", "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
+    "JerkLimitedMotion": "quick moves",
     "Mechanism": "robot porter mechanism four_bar five_bar engine clamp", "Moment": "m", "MovedDesigns": "moved",
     "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Plan": "plan plans",
     "Platform": "platform tip top", "Predictive": "law",

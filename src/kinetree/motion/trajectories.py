@@ -18,6 +18,7 @@ from __future__ import annotations
 from ..errors import explain_public, no_such_name
 from .combined_trajectories import Picked, Repeated, Stacked
 from .fastest import FastestMotion, FastestMotions, fastest
+from .jerk_limited import JerkLimitedMotion, jerk_limited
 from .point_to_point import PROFILES, Between, Cubic, Cycloid, Move, Quintic, Rotation, Trapezoidal
 from .sines_and_formulas import Constant, ConstantSpeed, Function, Sine
 from .splines import Piecewise, sampled, spline, through
@@ -27,8 +28,9 @@ from .trajectory_interface import Joined, Trajectory
 
 __all__ = [
     "PROFILES", "Arc", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "FastestMotion", "FastestMotions",
-    "Function", "Joined", "Line", "Move", "Picked", "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked",
-    "ToolMotion", "Trajectory", "Trapezoidal", "Turn", "fastest", "poses", "sampled", "spline", "through",
+    "Function", "JerkLimitedMotion", "Joined", "Line", "Move", "Picked", "Piecewise", "Quintic", "Repeated", "Rotation",
+    "Sine", "Stacked", "ToolMotion", "Trajectory", "Trapezoidal", "Turn", "fastest", "jerk_limited", "poses", "sampled",
+    "spline", "through",
 ]  # fmt: skip
 
 
