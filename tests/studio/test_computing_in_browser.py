@@ -156,6 +156,44 @@ def test_limits_and_platforms_in_the_page(opened):
     assert page("problems") == []
 
 
+def test_a_click_on_a_body_draws_the_whole_path_of_its_point(opened):
+    page = opened("four-bar")
+    coupler = page("kinetree.app.show.robots[0].bodies.indexOf('coupler')")
+    x, y = page(OVER_A_BODY.replace("BODY", str(coupler)))
+    page.mouse("mousePressed", x, y)
+    page.mouse("mouseReleased", x, y, held=False)
+    assert page("kinetree.app.mode") == "turn"  # a click does not take it out of its turn
+    assert page("document.getElementById('notice').textContent").startswith("Path of the point at ")
+    page("kinetree.app.frame(performance.now())")
+    turning = page("[...kinetree.app.path]")
+    page("kinetree.app.toPose(); kinetree.app.seePose(); kinetree.app.frame(performance.now())")
+    still = np.reshape(page("[...kinetree.app.path]"), (-1, 3))
+    point = page("kinetree.app.scene.main.points['point held last'].point")
+    robot = kt.load("four-bar")
+    for q in page("kinetree.app.whole.states.filter((_, k) => k % 30 === 0).map((s) => [...s.q])"):
+        where = robot.pose(q, "coupler") @ [*point, 1.0]
+        assert np.linalg.norm(still - where[:3], axis=1).min() < 1e-7
+    assert len(turning) == still.size
+    assert np.linalg.norm(still[0] - still[-1]) < 1e-6  # the curve is closed
+    assert page("problems") == []
+
+
+def test_freedoms_that_are_left_are_said(opened):
+    page = opened("four-bar")
+    said = "document.querySelector('#panel .hint').textContent"
+    assert page(said) == "1 freedom"
+    b = kt.Builder("arm")
+    b.body("upper", "base", kt.Revolute("y"), mass=1, com=(0, 0, -0.5), inertia=(0.1,) * 3, lower=-1, upper=1)
+    b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -1), mass=1, com=(0, 0, -0.5), inertia=(0.1,) * 3)
+    page = opened(b.build())
+    assert page(said) == "2 freedoms"
+    page("kinetree.app.moveJoint(kinetree.app.facts.joints[0], 3)")
+    assert page(said) == "1 of 2 freedoms left: upper_joint is at a limit"
+    assert page("document.getElementById('notice').textContent") == "upper_joint ends at 57.3 deg, its limit"
+    page = opened("stewart-platform")
+    assert page(said) == "6 freedoms"
+
+
 def test_names_are_text_and_it_works_on_a_phone(opened, browser):
     name = "<img src=x onerror=alert(1)>"
     b = kt.Builder(name)

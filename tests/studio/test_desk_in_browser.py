@@ -280,6 +280,24 @@ def test_points_of_a_linkage_are_dragged_where_it_is_drawn(opened):
     desk.clean()
 
 
+def test_a_mechanism_is_put_together_in_another_way(opened):
+    studio, desk = opened("four-bar")
+    desk.settled()
+    desk("kinetree.app.toPose(); kinetree.app.moveJoint(kinetree.app.facts.joints[0], 0.6)")
+    before = np.array(desk("[...kinetree.app.q]"))
+    desk.click("Other assembly")
+    desk.wait("document.getElementById('notice').textContent.startsWith('Assembly')")
+    after = np.array(desk("[...kinetree.app.q]"))
+    both = studio.document.robot.assemblies({"crank_joint": 0.6}).q
+    for own in (before, after):
+        assert min(np.abs(np.exp(1j * own) - np.exp(1j * other)).max() for other in both) < 1e-6
+    assert np.abs(np.exp(1j * after) - np.exp(1j * before)).max() > 0.1
+    assert "of 2 with crank_joint where it is; there are no others" in desk(
+        "document.getElementById('notice').textContent"
+    )
+    desk.clean()
+
+
 def test_names_from_files_are_text_and_a_phone_sees_all(opened):
     studio, desk = opened()
     bad = "<img src=x onerror=alert(1)>"

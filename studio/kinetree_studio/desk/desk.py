@@ -153,7 +153,8 @@ class Studio:
             "begin": self._begin, "picture": lambda news: opening.picture(str(news["name"])), "open": self._open,
             "edit": self._edit, "undo": lambda news: self._step(news, -1), "redo": lambda news: self._step(news, 1),
             "numbers": self._numbers, "run": self._run, "save": self._save, "take": self._take,
-            "equations": self._equations, "lesson": self._lesson, "offers": self._offers,
+            "equations": self._equations, "assemblies": self._assemblies,
+            "lesson": self._lesson, "offers": self._offers,
         }  # fmt: skip
 
     @property
@@ -264,6 +265,12 @@ class Studio:
             robot.save(path)
             return {"name": f"{stem}{FORMATS[form]}", "text": path.read_text(encoding="utf-8")}
 
+    def _assemblies(self, news: News) -> News:
+        """Return the ways to assemble a mechanism with some joints held where they are."""
+        robot = self._open_document.robot
+        found = robot.assemblies({str(name): float(x) for name, x in news["held"].items()}, rng=0)
+        return {"q": found.q[:MOST_ASSEMBLIES].tolist(), "proven": bool(found.proven)}
+
     def _equations(self, news: News) -> News:
         robot = self._open_document.robot
         if robot.nv > MOST_FREEDOMS:
@@ -347,6 +354,8 @@ SEEN_CLOSED = 1e-8
 
 LOST = {"linkage": "its drawing", "table": "its table"}
 """What a file can no longer say if numbers are kept that it does not express."""
+
+MOST_ASSEMBLIES = 40
 
 MOST_FREEDOMS = 3
 """Freedoms of robots whose equations are shown: those of more fill pages."""

@@ -425,7 +425,28 @@ class Desk {
     const handles = element("input", { type: "checkbox", checked: this.handles });
     handles.onchange = () => { this.handles = handles.checked; app.redraw(); };
     names.onchange = () => { this.labels = names.checked; app.redraw(); };
-    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })), element("label", { title: "Arrows, rings and balls that move and turn what is chosen in the tree; with Shift in finer steps" }, handles, element("span", { textContent: "Handles" })));
+    const other = this.told.content.loops || this.told.content.linkage ? button("Other assembly", () => this.nextAssembly().catch((problem) => this.say(problem.message)), { title: "The same positions of motors, the mechanism put together in another way" }) : "";
+    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })), element("label", { title: "Arrows, rings and balls that move and turn what is chosen in the tree; with Shift in finer steps" }, handles, element("span", { textContent: "Handles" })), other);
+  }
+
+  // Go to the next way to assemble the mechanism with its independent joints where they are.
+  async nextAssembly() {
+    const { app } = this, { facts, q } = app, names = facts.joints.filter((j) => j.independent);
+    const { q: all, proven } = await ask("assemblies", { held: Object.fromEntries(names.map((j) => [j.name, q[j.q]])) });
+    if (this.app !== app || app.waits) return;
+    const apart = (x) => facts.joints.reduce((most, j) => Math.max(most, j.slides ? Math.abs(x[j.q] - q[j.q]) / app.show.size : Math.abs(Math.sin(0.5 * (x[j.q] - q[j.q])))), 0);
+    const here = all.map(apart).indexOf(Math.min(...all.map(apart))), next = (here + 1) % all.length;
+    const told = all.length > 1 ? `Assembly ${next + 1} of ${all.length}` : "There is one way to assemble it";
+    const { mode, turning, playing } = app;
+    if (next !== here) {
+      app.toPose();
+      app.q = app.mechanism.close(Float64Array.from(all[next])) || app.q;
+      app.wholeKey = "";
+      app.seePose();
+      if (mode === "turn") { app.startTurn(turning, playing); this.makeViews(); }
+      app.refresh();
+    }
+    this.say(`${told} with ${names.map((j) => j.label).join(", ")} where ${names.length > 1 ? "they are" : "it is"}${proven ? "; there are no others" : ", of those that were found"}.`);
   }
 
   // A new drawing or table is seen from the front, with room to move, and no floor that it would dip into.

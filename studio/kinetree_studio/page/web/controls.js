@@ -134,9 +134,19 @@ class Now {
 
   pin(k, name, force, moment) { this.line(this.pins, k, name, Number.isFinite(force) ? `${short(force, 3)} N${moment > 1e-9 ? `, ${short(moment, 3)} N m` : ""}` : "–"); }
 
+  // How many ways to move there are, and which joints have come to an end.
+  freedoms() {
+    if (this.app.facts.rolling) return "";  // rolling leaves more places than directions
+    const { whole, left, stopped } = this.app.mechanism.freedoms(this.app.q), names = stopped.slice(0, 3).map((j) => j.label).join(", ");
+    const count = (n) => `${n} ${n === 1 ? "freedom" : "freedoms"}`;
+    if (!stopped.length) return count(whole);
+    return `${left < whole ? `${left} of ${count(whole)} left` : count(whole)}: ${stopped.length > 3 ? `${names} and ${stopped.length - 3} more are` : `${names} ${stopped.length > 1 ? "are" : "is"}`} at a limit`;
+  }
+
   update() {
     const { app } = this, { facts, told } = app, known = app.knows;
     const driven = facts.joints.filter((j) => j.motor), hasTorque = facts.driven || app.mode === "run", few = driven.length <= MOST_CARDS;
+    this.title.textContent = app.waits ? "" : this.freedoms();
     this.aside.textContent = { pose: "at rest", turn: "turning", run: "let go", shown: "as computed" }[app.mode];
     for (const joint of driven) {
       const torque = known ? told.tau[joint.v] : NaN, unit = facts.forceUnits[joint.v];

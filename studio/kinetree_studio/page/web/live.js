@@ -3,6 +3,7 @@
 const TURN_SAMPLES = 180;
 const UPDATES = 12;              // how often a second numbers and curves follow: pictures come first
 const HELD = "point held last";
+const LEAST_PULL = 0.01;         // of the robot's size: less is a click
 
 class LivePage {
   constructor(show, engine) {
@@ -180,8 +181,8 @@ class LivePage {
     this.refresh();
   }
 
+  // A body is taken; whether its point is only looked at, or pulled, is seen when the pointer moves or not.
   grab(held) {
-    this.toPose();
     held.point = scaled(held.local, this.scene.main.stretch(held.body));
     const { points } = this.scene.main;
     if (!(HELD in points)) this.panel.trailOf.append(element("option", { value: HELD, textContent: "path of the point held last" }));
@@ -192,6 +193,12 @@ class LivePage {
 
   pull(held) {
     if (this.pulling) return;
+    if (!held.pulled) {
+      if (!held.first) held.first = held.target;
+      if (norm(sub(held.target, held.first)) < LEAST_PULL * this.show.size) return;
+      held.pulled = true;
+      this.toPose();
+    }
     this.pulling = true;
     requestAnimationFrame(() => { this.pulling = false; if (this.grip.held === held) this.pulled(held); });
   }
@@ -208,7 +215,27 @@ class LivePage {
   // Something other than a body that the pointer can take hold of, if there is any.
   handleUnder() { return null; }
 
-  drop() { this.say(""); this.refresh(); }
+  drop(held) {
+    this.say("");
+    if (!held.pulled) this.trace(held);
+    this.refresh();
+  }
+
+  // A point that was clicked: its path is drawn, and where it is on its body is said.
+  trace(held) {
+    this.panel.trailOf.value = HELD;
+    const { main } = this.scene, at = held.point.map((x) => short(this.units.shown(x, "m"), 3)).join(", ");
+    this.saying = null;
+    this.say(`Path of the point at ${at} ${this.units.label("m")} on ${main.bodies[held.body]}${this.mode === "pose" && !this.wholeTurn() ? ": turn a motor, or let the robot go" : ""}`);
+  }
+
+  // One turn of a mechanism with one freedom, for paths while it stands still; null for others.
+  wholeTurn() {
+    const { independent } = this.facts, joint = this.turnable[0], key = this.p.join();
+    if (this.waits || independent.length !== 1 || !joint) return null;
+    if (this.wholeKey !== key) [this.wholeKey, this.whole] = [key, this.mechanism.turn(this.q, joint, 1, TURN_SAMPLES)];
+    return this.whole;
+  }
   restart() {
     this.toPose();
     this.q = this.mechanism.close(this.first) || this.q;
@@ -288,14 +315,15 @@ class LivePage {
   // The path of a point so far, or over a whole turn.
   drawnPath() {
     const place = this.scene.main.points[this.panel.trailOf.value];
-    if (!place || this.mode === "pose") return null;
-    const moments = this.moments(), every = Math.max(1, Math.ceil(moments.length / MOST_TRAIL)), path = [], key = `${this.panel.trailOf.value} ${this.mode}`;
-    if (this.pathOf !== this.turn || this.mode === "run" || this.pathKey !== key) {
+    const turn = place && this.mode === "pose" ? this.wholeTurn() : this.turn;
+    if (!place || !turn && this.mode !== "run") return null;
+    const moments = this.mode === "pose" ? turn.states : this.moments(), every = Math.max(1, Math.ceil(moments.length / MOST_TRAIL)), path = [], key = `${this.panel.trailOf.value} ${this.mode}`;
+    if (this.pathOf !== turn || this.mode === "run" || this.pathKey !== key) {
       const point = scaled(place.point, this.stretched[place.body + 1]);
       for (let k = 0; k < moments.length; k += every) path.push(this.mechanism.pointAt(moments[k].q, place.body, point));
       const segments = [];
       for (let k = 1; k < path.length; k++) segments.push(...path[k - 1], ...path[k]);
-      [this.pathOf, this.pathKey, this.pathKept] = [this.turn, key, new Float32Array(segments)];
+      [this.pathOf, this.pathKey, this.pathKept] = [turn, key, new Float32Array(segments)];
     }
     return this.pathKept;
   }

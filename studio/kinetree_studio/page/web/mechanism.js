@@ -42,6 +42,24 @@ function solve(l, n, x) {
   return x;
 }
 
+// How many rows are independent: each is freed of those before it, the longest first.
+function rank(given) {
+  const rows = given.map((row) => Float64Array.from(row)), size = Math.max(...rows.map((row) => Math.hypot(...row)), 1e-300);
+  let found = 0;
+  while (rows.length) {
+    const lengths = rows.map((row) => Math.hypot(...row)), longest = Math.max(...lengths);
+    if (!(longest > 1e-7 * size)) break;
+    const [pivot] = rows.splice(lengths.indexOf(longest), 1);
+    for (const row of rows) {
+      let along = 0;
+      for (let j = 0; j < row.length; j++) along += row[j] * pivot[j];
+      for (let j = 0; j < row.length; j++) row[j] -= (along / longest ** 2) * pivot[j];
+    }
+    found++;
+  }
+  return found;
+}
+
 class Mechanism {
   constructor(engine, facts, numbers) {
     Object.assign(this, { engine, facts, p: numbers });
@@ -197,6 +215,14 @@ class Mechanism {
   isAtEnd(q, freedom) {
     const { k } = this.constraints(q), g = Float64Array.from({ length: this.m }, (_, a) => k[a * this.n + freedom]);
     return 1 + this.back({ k, g, size: 0 }, this.reach)[freedom] < ENDED;
+  }
+
+  // How many freedoms loops leave at a configuration, how many of these joints at their limits leave, and which these are.
+  freedoms(q) {
+    const { n, m, facts, reach } = this, stopped = facts.joints.filter((j) => j.simple && (q[j.q] <= j.lower + 1e-6 || q[j.q] >= j.upper - 1e-6));
+    const rows = m ? Array.from({ length: m }, ((k) => (_, a) => k.slice(a * n, (a + 1) * n).map((x, j) => x * Math.sqrt(reach[j])))(this.constraints(q).k)) : [];
+    const whole = n - rank(rows), held = stopped.map((j) => Float64Array.from({ length: n }, (_, i) => (i === j.v ? Math.sqrt(reach[i]) : 0)));
+    return { whole, left: stopped.length ? n - rank([...rows, ...held]) : whole, stopped };
   }
 
   pointAt(q, body, point) { const { poses } = this.look(q); return placed(poses.subarray(7 * body, 7 * body + 7), point); }
