@@ -428,3 +428,26 @@ def test_an_element_tells_its_forces_along_the_world():
     assert np.allclose(told["force"][..., 0, 0], -50.0 * robot.pose(many.q, "b1")[..., 0, 3])
     assert told["joint_force"].shape == (3, 2, 2)
     assert not told["joint_force"].any()
+
+
+HIT = [0, 0.5, 0.5001, 0.6, 0.6001, 5], [[0, 0, 0], [0, 0, 0], [2.5, 0, 0], [2.5, 0, 0], [0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "force", [HIT, kt.trajectories.sampled(*HIT, kind="linear"), kt.control.TorqueTable(*HIT)],
+    ids=["table", "sampled", "torque table"],
+)  # fmt: skip
+def test_a_table_of_a_push_is_straight_as_in_study_files(force):
+    """The impulse of a trapezoid, 0.25 N s, whatever made the table; a spline through it reaches 760 kN."""
+    run = kt.simulate(slider(), [0.0], time=1.0, forces=F.Push("cart", force), **SHARP)
+    assert run.v[-1, 0] == pytest.approx(2.5 * 0.1 / 2.0, rel=1e-9)
+    column = HIT[0], [row[0] for row in HIT[1]]
+    along = kt.simulate(slider(), [0.0], time=1.0, forces=F.JointPush("rail", column), **SHARP)
+    assert along.v[-1, 0] == pytest.approx(run.v[-1, 0], rel=1e-9)
+
+
+def test_a_controller_is_not_a_force_over_time():
+    with pytest.raises(kt.OptionError, match=r"Push: force must be .* a Law drives joints: give it to controller="):
+        F.Push("cart", kt.control.Law(lambda t, q, v: [0.0]))
+    with pytest.raises(kt.ShapeError, match="one row per time, 6 of them"):
+        F.Push("cart", (HIT[0], HIT[1][:-1]))

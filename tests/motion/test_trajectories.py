@@ -442,3 +442,26 @@ def test_points_without_a_curve_within_limits():
     ):
         with pytest.raises((OptionError, ShapeError), match=words):
             tr.through(*given)
+
+
+def test_samples_may_be_straight_or_steps():
+    """Against NumPy's interpolation, and what lasts until the next sample."""
+    t = np.linspace(0.0, 2.2, 45)
+    lines, jumps = (tr.sampled(KNOTS, POINTS, kind=kind) for kind in ("linear", "step"))
+    expected = np.column_stack([np.interp(t, KNOTS, column) for column in POINTS.T])
+    np.testing.assert_allclose(lines(t)[0], expected, atol=1e-14)
+    np.testing.assert_allclose(jumps(t + 1e-9)[0], POINTS[np.searchsorted(KNOTS, t + 1e-9, side="right") - 1])
+    assert jumps.end == pytest.approx(2.9)
+    with pytest.raises(OptionError, match="leave out v and a"):
+        tr.sampled(KNOTS, POINTS, RATES, kind="linear")
+    with pytest.raises(UnknownNameError, match="did you mean 'linear'"):
+        tr.sampled(KNOTS, POINTS, kind="lineal")
+
+
+def test_a_spline_that_leaves_its_samples_far_behind_warns():
+    steep = [0.0, 0.5, 0.5001, 0.6, 0.6001, 5.0]
+    with pytest.warns(kt.KinetreeWarning, match=r"column 1 reaches -7.* between 0 and 2\.5: .*kind='linear'"):
+        tr.sampled(steep, np.column_stack([steep, [0, 0, 2.5, 2.5, 0, 0]]))
+    tr.sampled(steep, np.column_stack([steep, [0, 0, 2.5, 2.5, 0, 0]]), kind="linear")  # warnings are errors in tests
+    tr.sampled([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
+    tr.sampled(np.linspace(0, 1, 40), np.sin(30 * np.linspace(0, 1, 40)))

@@ -13,8 +13,7 @@ from ..errors import OptionError, ShapeError, refuse_unknown
 from ..evaluation.law_failures import asked_with_lists
 from ..evaluation.law_kernels import refuse_nested
 from ..model.tree import Model
-from ..motion.piecewise import check_table, check_times, hermite
-from ..motion.splines import Piecewise
+from ..motion.splines import Piecewise, steps, straight
 from ..spatial import Scalar
 from ..spatial.arrays import pack, split
 from .base import Controller, Outcome
@@ -43,15 +42,9 @@ class TorqueTable(Controller):
     table: Piecewise = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        knots = check_times(self.times)
-        rows = check_table(self.tau, len(knots), "tau")
         refuse_unknown("kind of table", self.kind, ("linear", "step"))
-        if self.kind == "linear":
-            made = hermite(knots, [rows])
-        else:
-            made = np.stack([rows, 0.0 * rows], axis=1)
-            knots = np.append(knots, 2.0 * knots[-1] - knots[-2])
-        object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
+        made = (straight if self.kind == "linear" else steps)(self.times, self.tau, hold=self.hold, name="tau")
+        object.__setattr__(self, "table", made)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
         """Return the times of rows at which the table has a kink or jump; dense samples of a curve have none."""

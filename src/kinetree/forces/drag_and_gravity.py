@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OptionError, ShapeError
 from ..spatial import Scalar, Vec3, sqrt
 from ..spatial.numbers import shown
-from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, check_given, frame_and_point, listed
+from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, frame_and_point, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Drag(ForceElement):
         frame_and_point(self.at)
         for name in ("linear", "quadratic", "turning"):
             self.check_number(name, least=0.0)
-        check_given(self, "wind", 3)
+        self.check_given("wind", 3)
 
     def act(self, on: Surroundings) -> None:
         """Apply the drag."""

@@ -20,8 +20,11 @@ from ..algorithms.compliant_directions import Along, BodyLine, GivingWay, differ
 from ..algorithms.kinematics import Posed, Twist, poses, twists
 from ..algorithms.tendons import Taut, distance
 from ..contact.surfaces import place
+from ..control.base import Controller
+from ..control.user_laws import TorqueTable
 from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE, Model
+from ..motion.splines import straight
 from ..motion.trajectory_interface import Trajectory, span_of, trajectories_of
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
@@ -269,6 +272,28 @@ class ForceElement(ActingElement):
             raise ModelError(f"{what} must be finite{bound}, not {shown(value)}")
         object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
 
+    def check_given(self, name: str, width: int) -> None:
+        """Refuse anything but ``width`` numbers, one number, a table ``(times, values)``, or a function of time."""
+        value = getattr(self, name)
+        if isinstance(value, TorqueTable):
+            value = value.table
+            object.__setattr__(self, name, value)
+        elif _is_table(value, width):
+            value = straight(*value)
+            object.__setattr__(self, name, value)
+        if isinstance(value, Controller):
+            raise OptionError(
+                f"{type(self).__name__}: {name} must be numbers, (times, values), a Trajectory or a function of "
+                f"time; a {type(value).__name__} drives joints: give it to controller="
+            )
+        if isinstance(value, Trajectory):
+            if value.n != max(width, 1):
+                raise ShapeError(f"{type(self).__name__}: {name} is a trajectory of {value.n}, not {max(width, 1)}")
+        elif not callable(value):
+            self.check_number(
+                name, width=width, or_else=", a table (times, values), a Trajectory or a function of time"
+            )
+
 
 def is_number(value: Any) -> bool:
     """Return whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
@@ -317,11 +342,8 @@ def listed(answer: Any, label: str) -> list[Scalar]:
     return list(answer)
 
 
-def check_given(element: ForceElement, name: str, width: int) -> None:
-    """Refuse anything but ``width`` numbers, a single number, or a function of time."""
-    value = getattr(element, name)
-    if isinstance(value, Trajectory):
-        if value.n != max(width, 1):
-            raise ShapeError(f"{type(element).__name__}: {name} is a trajectory of {value.n}, not {max(width, 1)}")
-    elif not callable(value):
-        element.check_number(name, width=width, or_else=", a Trajectory or a function of time")
+def _is_table(value: Any, width: int) -> bool:
+    """Return whether a value is a pair of times and of rows, one per time."""
+    if not isinstance(value, tuple) or len(value) != 2 or isinstance(value[0], str):
+        return False
+    return np.ndim(value[0]) == 1 and np.ndim(value[1]) == (2 if width else 1)

@@ -16,8 +16,7 @@ from ..model.formats import yaml_nodes
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Items, Node, NodeReader, Table
 from ..model.tree import Model
-from ..motion.piecewise import check_table, check_times, hermite
-from ..motion.splines import Piecewise
+from ..motion.splines import straight
 from .characteristics import Characteristic
 from .drag_and_gravity import Drag, GravityField
 from .motors import Motor
@@ -156,8 +155,7 @@ def _over_time(count: int) -> Read:
         ]
         hold = "hold" in fields and reader.boolean(fields["hold"], "hold")
         with reader.at(node):
-            knots = check_times(times)
-            return Piecewise(knots, hermite(knots, [check_table(np.array(rows), len(knots), "values")]), hold=hold)
+            return straight(times, np.array(rows), hold=hold)
 
     return read
 

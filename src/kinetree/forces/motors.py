@@ -17,7 +17,7 @@ from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, sqrt, where
 from ..spatial.numbers import shown
 from .characteristics import Characteristic
-from .element import ForceElement, Surroundings, at_time, check_given, is_number
+from .element import ForceElement, Surroundings, at_time, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Motor(ForceElement):
     )
 
     def __post_init__(self) -> None:
-        check_given(self, "signal", 0)
+        self.check_given("signal", 0)
         if is_number(self.signal) and np.any(np.abs(self.signal) > 1.0):
             raise OptionError(
                 f"Motor: signal is a fraction of the full voltage, between -1 and 1, not {shown(self.signal)}"

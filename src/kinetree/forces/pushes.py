@@ -11,7 +11,7 @@ from ..evaluation.law_failures import asked_with_lists
 from ..motion.trajectory_interface import Trajectory
 from ..spatial import Scalar, Vec3
 from ..spatial.numbers import shown
-from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point, listed
+from .element import ForceElement, Point, Surroundings, at_time, frame_and_point, listed
 
 AXES = ("world", "body")
 
@@ -24,8 +24,9 @@ class Push(ForceElement):
     ----------
     at : str or (str, (x, y, z))
         A body or frame, or a point in its coordinates.
-    force, torque : three numbers, Trajectory or function of time
-        Force in N and torque in N m; the values of a trajectory are its positions, which may be a table of any length.
+    force, torque : three numbers, (times, values), Trajectory or function of time
+        Force in N and torque in N m.  A table of values, one row per time, is straight between its rows; the values of
+        a trajectory are its positions.  Both may be of any length.
     axes : {"world", "body"}
         Whether they are along world axes, or along those of the frame as it turns.
 
@@ -44,7 +45,7 @@ class Push(ForceElement):
         frame_and_point(self.at)
         refuse_unknown("kind of axes", self.axes, AXES)
         for name in self.VARIES:
-            check_given(self, name, 3)
+            self.check_given(name, 3)
 
     def act(self, on: Surroundings) -> None:
         """Apply force and torque."""
@@ -61,8 +62,8 @@ class JointPush(ForceElement):
     Parameters
     ----------
     joint : str
-    force : number, Trajectory or function of time
-        Force in N m or N.
+    force : number, (times, values), Trajectory or function of time
+        Force in N m or N; a table is straight between its values.
     coordinate : int
         Index of the coordinate, if the joint has several.
     over : str
@@ -88,7 +89,7 @@ class JointPush(ForceElement):
                 f"JointPush: over joint {self.over!r} force must be a kinetree.forces.Characteristic or a function of "
                 f"its coordinate, not {shown(self.force)}"
             )
-        check_given(self, "force", 0)
+        self.check_given("force", 0)
 
     def act(self, on: Surroundings) -> None:
         """Drive the joint."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import KinetreeWarning, OptionError, ShapeError, UnknownNameError, refuse_unknown, warn
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
 from .trajectory_interface import SLACK, Trajectory, alike, within
@@ -232,9 +232,16 @@ def _largest(coefficients: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return result
 
 
+SAMPLES = ("smooth", "linear", "step")
+
+OVERSHOOT = 1.0
+"""A curve that leaves the range of its samples by more than this multiple of that range hardly means them."""
+
+
 def sampled(
-    times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, hold: bool = False
-) -> Piecewise:
+    times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, kind: str = "smooth",
+    hold: bool = False,
+) -> Piecewise:  # fmt: skip
     """Return measured or computed data as a trajectory.
 
     Parameters
@@ -243,9 +250,20 @@ def sampled(
     q, v, a : array_like, shape (K, n)
         Positions alone give a cubic spline without end conditions; with
         velocities, cubics match both at every sample; with accelerations, quintics match all three.
+    kind : {"smooth", "linear", "step"}
+        The spline, which may overshoot: a jump between close samples becomes a high peak, with a warning. Or straight
+        lines between positions, as forces and signals of measurements need; or positions that last until the next
+        sample, the last one as long as the one before it.
     hold : bool
         See :class:`Trajectory`.
+
+    Examples
+    --------
+    >>> hit = sampled([0.0, 1.0, 1.001, 2.0], [0.0, 0.0, 5.0, 5.0], kind="linear")
+    >>> hit(1.0005)[0]
+    array([2.5])
     """
+    refuse_unknown("kind of samples", kind, SAMPLES)
     knots = check_times(times)
     given = [("q", q), ("v", v), ("a", a)]
     if v is None and a is not None:
@@ -253,6 +271,50 @@ def sampled(
     tables = [check_table(x, len(knots), name) for name, x in given if x is not None]
     if any(x.shape != tables[0].shape for x in tables):
         raise ShapeError(f"q, v and a must have the same shape, got {', '.join(str(x.shape) for x in tables)}")
+    if kind != "smooth":
+        if len(tables) > 1:
+            raise OptionError(f"samples of kind {kind!r} have no velocities of their own: leave out v and a")
+        return straight(knots, tables[0], hold=hold) if kind == "linear" else steps(knots, tables[0], hold=hold)
     if len(tables) == 1:
-        return spline(knots, tables[0], ends="not-a-knot", hold=hold)
+        curve = spline(knots, tables[0], ends="not-a-knot", hold=hold)
+        _doubt_overshoot(curve, tables[0])
+        return curve
     return Piecewise(knots, hermite(knots, tables), hold=hold)
+
+
+def straight(times: ArrayLike, values: ArrayLike, *, hold: bool = False, name: str = "values") -> Piecewise:
+    """Return rows as a trajectory that is straight between them.
+
+    name: Of the rows, in messages.
+    """
+    knots = check_times(times)
+    return Piecewise(knots, hermite(knots, [check_table(values, len(knots), name)]), hold=hold)
+
+
+def steps(times: ArrayLike, values: ArrayLike, *, hold: bool = False, name: str = "values") -> Piecewise:
+    """Return rows as a trajectory that jumps from one to the next; the last lasts as long as the one before it.
+
+    name: Of the rows, in messages.
+    """
+    knots = check_times(times)
+    rows = check_table(values, len(knots), name)
+    return Piecewise(
+        np.append(knots, 2.0 * knots[-1] - knots[-2]), np.stack([rows, 0.0 * rows], axis=1), hold=hold
+    )  # fmt: skip
+
+
+def _doubt_overshoot(curve: Piecewise, samples: np.ndarray) -> None:
+    """Warn of a spline that goes far beyond the samples that it goes through."""
+    table, steps = np.asarray(curve.coefficients), np.diff(np.asarray(curve.knots))
+    low, high = samples.min(axis=0), samples.max(axis=0)
+    between = np.concatenate([_values(table, share * steps) for share in (0.2, 0.35, 0.5, 0.65, 0.8)])
+    beyond = np.maximum(between.max(axis=0) - high, low - between.min(axis=0))
+    worst = int(np.argmax(beyond - OVERSHOOT * (high - low)))
+    if beyond[worst] > OVERSHOOT * (high - low)[worst] + BENT * np.abs(samples).max():
+        reached = between[np.argmax(np.abs(between[:, worst])), worst]
+        warn(
+            f"the smooth curve through the samples of column {worst} reaches {reached:.6g}, though they are between "
+            f"{low[worst]:.6g} and {high[worst]:.6g}: sampled(..., kind='linear') is straight between samples, 'step' "
+            "jumps, and velocities v fix the slopes",
+            KinetreeWarning,
+        )
