@@ -33,6 +33,7 @@ MOST_FILES = 20
 LARGER_WITH_REASON: dict[str, str] = {
     "algorithms": "one recursion per file, so that the file is found by the algorithm's name",
     "cli": "one command per file",
+    "kinetree_design": "an analysis, a search or a kind of goals per file",
     "model/formats": "a format, or a part of one, per file",
     "kinetree_programs/matlab/evaluate.py": "one interpreter, a method for each kind of node",
     "robot/robot.py": "one class of one subject: how robots are made, changed, exported and compiled",

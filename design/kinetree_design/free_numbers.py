@@ -298,6 +298,7 @@ class FreeNumbers:
         x = self.values(u)
         if self.drawn and all(place.table == DRAWING for place in self.places):
             changed = {place.key: float(x[self.given.slice_of(place)][0]) for place in self.places}
+            changed = {key: value if _is_no_length(key) else self.in_drawing(value) for key, value in changed.items()}
             own, drawing = self.robot.evaluator, self.drawn.with_numbers(changed)
             with np.errstate(invalid="ignore"):
                 lost = [name for name, at in drawing.positions().items() if not np.isfinite(at).all()]
@@ -322,11 +323,20 @@ class FreeNumbers:
         found[0] = self.start
         return found
 
+    def in_drawing(self, length: float) -> float:
+        """Return a length as it comes back from a number in the drawing's unit, so that files do not mix units."""
+        unit = LENGTHS[self.drawn.units] if self.drawn else 1.0
+        return float(f"{length / unit:.15g}") * unit
+
     def shown(self, value: float, unit: str) -> tuple[float, str]:
         """Return a number and its unit as the drawing has them."""
         if unit == "m" and self.drawn and self.drawn.units != "m":
             return value / LENGTHS[self.drawn.units], self.drawn.units
         return (float(np.degrees(value)), "deg") if unit == "rad" else (value, unit)
+
+
+def _is_no_length(key: str) -> bool:
+    return key.rpartition(".")[2] in ("angle", "mass", "stiffness")
 
 
 def refuse_other_unit(given: float, usual: float, what: str, most: float = OTHER_UNIT) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,8 @@ class LinkageReport:
         Least and largest x and y of its path.
     slides : tuple of str
         The swinging joints that are slides.
+    directions : dict from line to (float, float)
+        Least and largest direction of the lines of four-bars on the ground, such as ``"C B"``, from the x axis.
     units : str
         The unit of printed lengths: that of the drawing, or meters.
     """
@@ -59,6 +61,7 @@ class LinkageReport:
     swings: dict[str, tuple[float, float, float]]
     paths: dict[str, Array]
     slides: tuple[str, ...] = ()
+    directions: dict[str, tuple[float, float]] = field(default_factory=dict)
     units: str = "m"
 
     def __str__(self) -> str:
@@ -74,7 +77,11 @@ class LinkageReport:
             lines.append(f"transmission angle at {pin}: {span}, at worst {worst:.4g} from dead center")
         for joint, (low, high, ratio) in self.swings.items():
             quick = f", quick-return ratio {ratio:.4g}" if np.isfinite(ratio) else ""
-            lines.append(f"{joint} swings from {self._span(joint, low, high)}{quick}")
+            origin = "" if joint in self.slides else " from the drawing"
+            lines.append(f"{joint} swings from {self._span(joint, low, high)}{origin}{quick}")
+        for line, ends in self.directions.items():
+            said = " to ".join(f"{np.degrees(x).round(5) + 0.0:.4g}" for x in ends)
+            lines.append(f"line {line} swings from {said} degrees from the x axis")
         for point, path in self.paths.items():
             (x, y), (right, up) = path / LENGTHS[self.units]
             unit = self.units
@@ -110,7 +117,8 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
     drive O: turns all around
     four-bar of O, A, B, C: crank-rocker: ground 100 mm, O-A 30 mm, A-B 90 mm, B-C 70 mm
     transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from dead center
-    C swings from -13.04 to 38.73 degrees, quick-return ratio 1.091
+    C swings from -13.04 to 38.73 degrees from the drawing, quick-return ratio 1.091
+    line C B swings from 92.05 to 143.8 degrees from the x axis
     """
     planar, whole = PlanarMechanism(robot), circuit(robot, q)
     motion = turn(robot, q=q)
@@ -135,8 +143,28 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
         {j.name: _swing(whole, j.name) for j in robot.model.joints if j.parent == -1 and j.name != drive},
         {name: np.array([x.min(axis=0), x.max(axis=0)]) for name, x in places.items()},
         tuple(joint.name for joint in planar.joints if joint.slides),
+        _directions(planar, motion, drive),
         planar.length_unit,
     )
+
+
+def _directions(planar: PlanarMechanism, motion: Array, drive: str) -> dict[str, tuple[float, float]]:
+    """Return the least and largest direction of each line of a four-bar that is pinned to the ground and swings."""
+    found, at = dict[str, tuple[float, float]](), planar.positions(motion)
+    slides = {j.name for j in planar.joints if j.slides}
+    grounded = [j.name for j in planar.joints if 0 in (j.first, j.second)]
+    for loop in planar.four_bars:
+        around = loop.joints
+        for k, pin in enumerate(around):
+            for other in (around[k - 1], around[(k + 1) % len(around)]):
+                if pin == drive or slides & {pin, other} or pin not in grounded or other in grounded:
+                    continue
+                x, y = (at[other] - at[pin]).T
+                angle = np.unwrap(np.arctan2(y, x))
+                turned = 2.0 * np.pi * round(float(angle.mean()) / (2.0 * np.pi))
+                if np.ptp(angle) < 2.0 * np.pi - 1e-6:
+                    found[f"{pin} {other}"] = float(angle.min() - turned), float(angle.max() - turned)
+    return found
 
 
 def _swing(whole: Circuit, joint: str) -> tuple[float, float, float]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .shared import Cluster, Json, Workers, make_console, note, print_json
+from ..errors import KinetreeError
+from ..model.describe import counted
+from .shared import FACT_FAILS, Cluster, Json, Workers, make_console, note, print_json
+
+if TYPE_CHECKING:
+    from ..design import FoundDesign
+    from ..robot.robot import Robot
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Study with a section 'design'.", show_default=False)]
 Output = Annotated[
@@ -34,7 +40,8 @@ def design(
     limits (`subject_to`). The folder gets the new mechanism (`mechanism.yaml`), the report (`report.txt`), a table of
     what changed (`numbers.csv`) and a picture of before and after; with `pareto` also the front, as a table
     (`front.csv`) and a picture. Ctrl-C ends the search and keeps the best so far. Several searches, with different
-    seeds, run in processes of this machine or on a Dask cluster.
+    seeds, run in processes of this machine or on a Dask cluster. Other designs that meet the same points are written
+    beside it (`other-1.yaml`, ...). The exit code is 3 if not all is met.
 
     For example:
 
@@ -53,7 +60,9 @@ def design(
     place = output or Path("kinetree-designs") / file.stem
     place.mkdir(parents=True, exist_ok=True)
     found.save(place / "mechanism.yaml")
-    texts = {"report.txt": f"{found}\n", "numbers.csv": csv_text(found.columns)}
+    facts = _facts(found.robot)
+    texts = {"report.txt": f"{found}\n{facts}", "numbers.csv": csv_text(found.columns)}
+    others = _write_others(found, place)
     if found.front:
         texts["front.csv"] = csv_text(found.front_columns)
     for name, text in texts.items():
@@ -66,6 +75,31 @@ def design(
         goals = [row._asdict() | {"is_met": row.is_met} for row in found.goals]
         print_json({"solved": found.solved, "numbers": found.numbers, "goals": goals, "notes": list(found.notes),
                     "folder": str(place)})  # fmt: skip
-        return
-    make_console().print(str(found), markup=False, highlight=False)
-    note(f"written to {place}")
+    else:
+        text = str(found).replace("see .others", f"{counted(others, 'of them is', 'of them are')} written beside it")
+        make_console().print(f"{text}\n{facts}".rstrip(), markup=False, highlight=False)
+        note(f"written to {place}")
+    if not found.solved:
+        raise typer.Exit(FACT_FAILS)
+
+
+def _facts(robot: Robot) -> str:
+    """Return what a designer asks of a planar linkage: lengths, Grashof's class, ranges and transmission angles."""
+    from ..design import report
+
+    try:
+        return f"\n{report(robot)}\n"
+    except KinetreeError:  # not planar, or with several freedoms
+        return ""
+
+
+def _write_others(found: FoundDesign, place: Path) -> int:
+    """Write other designs that meet the same points; return how many."""
+    count = 0
+    for k, other in enumerate(found.others, 1):
+        try:
+            other.save(place / f"other-{k}.yaml")
+        except KinetreeError:  # a drawing that does not close
+            continue
+        count += 1
+    return count

@@ -24,6 +24,7 @@ from kinetree_design.goals import Swing as Swing
 from kinetree_design.goals import Torque as Torque
 from kinetree_design.goals import TransmissionAngle as TransmissionAngle
 from kinetree_design.goals import straight_line as straight_line
+from kinetree_design.line_goals import SwingBetween as SwingBetween
 from kinetree_design.linkage_report import LinkageReport as LinkageReport
 from kinetree_design.linkage_report import report as report
 from kinetree_design.outlines import save_outlines as save_outlines

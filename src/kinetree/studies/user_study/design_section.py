@@ -22,6 +22,7 @@ GOALS = {
     "path": "Path", "straight_line": "straight_line", "pose": "Pose", "function": "Function", "reach": "Reach",
     "torque": "Torque", "energy": "Energy", "pin_force": "PinForce", "shaking_force": "ShakingForce",
     "shaking_moment": "ShakingMoment", "transmission_angle": "TransmissionAngle", "swing": "Swing", "dwell": "Dwell",
+    "swing_between": "SwingBetween",
     "condition_number": "ConditionNumber", "natural_frequency": "NaturalFrequency",
 }  # fmt: skip
 """Goals by their names in files, and those in :mod:`kinetree.design`."""
@@ -82,6 +83,15 @@ def _several(node: Node) -> list[Node]:
     return [node]
 
 
+def _in_words_of_python(name: str, given: Node | None) -> Node | None:
+    """Return the arguments of a swing with ``start`` and ``end`` in place of ``from`` and ``to``."""
+    if name not in ("swing", "swing_between") or not isinstance(given, Table):
+        return given
+    words = {"from": "start", "to": "end"}
+    entries = {words.get(key, key): value for key, value in given.entries.items()}
+    return Table(given.line, entries, {words.get(key, key): line for key, line in given.lines.items()})
+
+
 def _goal(reader: NodeReader, node: Node, bounds: tuple[str, ...]) -> Any:
     """Make a goal from ``torque`` or ``torque: {kind: rms}``; with a bound a limit."""
     if isinstance(node, Table) and len(node.entries) != 1:
@@ -91,6 +101,9 @@ def _goal(reader: NodeReader, node: Node, bounds: tuple[str, ...]) -> Any:
     )
     if name not in GOALS:
         raise reader.error(str(UnknownNameError("goal of a design", name, GOALS)), node)
+    given = _in_words_of_python(name, given)
+    if name == "swing" and isinstance(given, Table) and "line" in given.entries:
+        name = "swing_between"
     made = getattr(designs, GOALS[name])
     taken = inspect.signature(made).parameters
     known = [key for key in taken if key != "timed" or name in ("path", "pose", "reach")]
