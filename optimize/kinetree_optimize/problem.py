@@ -34,7 +34,7 @@ from .nodes import NodeDynamics
 from .plan import Plan, plan_of
 from .riccati import RiccatiProgram
 from .solver import Budget, FoundPlans, MotionSearch, Progress
-from .sweeps import ForwardPass, Inputs, Texts
+from .sweeps import Inputs, Passes, Texts
 from .terms import Bounded, Term, refuse_not_a_term
 
 RANGES = ("positions", "velocities", "torques")
@@ -51,6 +51,9 @@ SHORT = 3_000
 
 LONGEST_BEND = 60_000
 """Second derivatives that take more operations are not compiled."""
+
+MOST_KEPT = 16
+"""The memory of searches for up to so many plans is kept for the next ones."""
 
 ROUND = 1e-9
 """How far a horizon may be from a whole number of steps, relative."""
@@ -204,7 +207,9 @@ class MotionProblem(ExplainsArguments):
         lower, upper = self._action_limits(dynamics)
         limited = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         riccati = RiccatiProgram(texts.layout, limited, self.robot.cpu, texts.bend)
-        self._made.update(dynamics=dynamics, texts=texts, riccati=riccati, wanted=wanted, bounds=(lower, upper))
+        self._made.update(
+            dynamics=dynamics, texts=texts, riccati=riccati, wanted=wanted, bounds=(lower, upper), idle=[]
+        )
 
     def _bend(self, dynamics: NodeDynamics) -> Bend | None:
         """Return the second derivatives of the dynamics if they count."""
@@ -304,13 +309,27 @@ class MotionProblem(ExplainsArguments):
         d = self.dynamics
         start = np.empty((size, d.nx))
         start[:, : d.nq], start[:, d.nq : d.nq + d.nv], start[:, d.nq + d.nv :] = q, v, self._initial_z
-        given = self._inputs(size)
-        x, u = self._guess(initial_guess, start, given)
+        passes = self._passes(size)
+        x, u = self._guess(initial_guess, start, passes)
         penalty = None
         if isinstance(initial_guess, Plan):
             penalty = np.broadcast_to(initial_guess.found.penalty, (size,))
-        found = MotionSearch(self.texts, self._made["riccati"], given, x, u, budget, penalty).run()
+        found = MotionSearch(passes, x, u, budget, penalty).run()
+        if size <= MOST_KEPT:
+            self._made["idle"].append(passes)
         return plan_of(self, self.times, found, batch)
+
+    def _passes(self, size: int) -> Passes:
+        """Return passes over so many plans, with fresh inputs: those of an earlier search if nobody uses them."""
+        given, idle = self._inputs(size), self._made["idle"]
+        texts = self.texts
+        while idle:
+            passes: Passes = idle.pop()  # other threads do not get it
+            if passes.given.y.shape[1] == size:
+                for own, x in zip(passes.given, given, strict=True):
+                    own[...] = x
+                return passes
+        return Passes(texts, self._made["riccati"], given)
 
     @property
     def _initial_z(self) -> Array:
@@ -334,9 +353,7 @@ class MotionProblem(ExplainsArguments):
         found, size = plan.found, plan.found.x.shape[1]
         given = self._inputs(size)
         given.y[:], given.y_end[:] = found.y, found.y_end
-        return MotionSearch(
-            self.texts, self._made["riccati"], given, found.x.copy(), found.u.copy(), budget, found.penalty
-        )
+        return MotionSearch(Passes(self.texts, self._made["riccati"], given), found.x, found.u, budget, found.penalty)
 
     def plan_of(self, found: FoundPlans, batch: tuple[int, ...]) -> Plan:
         """Return a plan from what a search found."""
@@ -353,8 +370,8 @@ class MotionProblem(ExplainsArguments):
             np.zeros((size, len(texts.end.named))), np.ones((size, 1)), bounds,
         )  # fmt: skip
 
-    def _guess(self, guess: Any, start: Array, given: Inputs) -> tuple[Array, Array]:
-        d, nodes, size = self.dynamics, self.nodes, len(start)
+    def _guess(self, guess: Any, start: Array, passes: Passes) -> tuple[Array, Array]:
+        d, nodes, size, given = self.dynamics, self.nodes, len(start), passes.given
         if isinstance(guess, Plan):
             found: FoundPlans = guess.found
             if found.u.shape[0] != nodes or found.u.shape[-1] != d.nu or found.x.shape[-1] != d.nx:
@@ -366,17 +383,17 @@ class MotionProblem(ExplainsArguments):
                 x = _repeated(found.x, (nodes + 1, size, d.nx))
                 x[0] = start
                 return x, u
-            return self._rolled_out(start, u, given)
+            return self._rolled_out(start, u, passes)
         if isinstance(guess, Trajectory):
-            return self._along(guess, start, given)
+            return self._along(guess, start)
         if guess is not None:
             actions = np.asarray(guess, dtype=float)
             if actions.ndim == 2:
                 actions = actions[:, None]
             if actions.ndim != 3 or actions.shape[0] != nodes or actions.shape[-1] != d.nu:
                 raise ShapeError(f"a guess of actions must have shape ({nodes}, {d.nu}) or ({nodes}, batch, {d.nu})")
-            return self._rolled_out(start, _repeated(actions, (nodes, size, d.nu)), given)
-        return self._rolled_out(start, np.tile(self._holding(start), (nodes, 1, 1)), given)
+            return self._rolled_out(start, _repeated(actions, (nodes, size, d.nu)), passes)
+        return self._rolled_out(start, np.tile(self._holding(start), (nodes, 1, 1)), passes)
 
     def _holding(self, start: Array) -> Array:
         """Return actions that hold motors where they start, as far as they can."""
@@ -390,20 +407,15 @@ class MotionProblem(ExplainsArguments):
         lower, upper = self._made["bounds"]
         return np.clip(rest, lower, upper)
 
-    def _rolled_out(self, start: Array, u: Array, given: Inputs) -> tuple[Array, Array]:
+    def _rolled_out(self, start: Array, u: Array, passes: Passes) -> tuple[Array, Array]:
         """Return the motion that follows from actions; where it is lost, the robot rests at its start instead."""
-        d, nodes, size = self.dynamics, self.nodes, len(start)
-        old = _repeated(start, (nodes + 1, size, d.nx))
-        nothing = np.zeros((nodes, size, d.nu + d.nu * d.nd))
-        forward = ForwardPass(self.texts, given, old, u, nothing, np.zeros((nodes, size, d.nd)))
-        forward(start, np.ones(size))
-        x = forward.x.copy()
-        if d.can_jump:
+        x, u = passes.rolled_out(start, u)
+        if self.dynamics.can_jump:
             lost = ~(np.abs(x).max(axis=(0, 2)) < 1e6)
             x[:, lost] = start[lost]
-        return x, forward.u.copy()
+        return x, u
 
-    def _along(self, guess: Trajectory, start: Array, given: Inputs) -> tuple[Array, Array]:
+    def _along(self, guess: Trajectory, start: Array) -> tuple[Array, Array]:
         d, robot = self.dynamics, self.robot
         if not d.can_jump:
             raise OptionError(

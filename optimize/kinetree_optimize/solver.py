@@ -15,8 +15,7 @@ import numpy as np
 
 from kinetree.spatial.arrays import Array
 
-from .riccati import RiccatiProgram
-from .sweeps import CLOSED, SHARES, Inputs, Passes, Texts
+from .sweeps import CLOSED, SHARES, Passes
 
 OPTIMAL = "optimal"
 INFEASIBLE = "limits cannot be met"
@@ -154,9 +153,8 @@ class MotionSearch:
 
     Parameters
     ----------
-    texts : Texts
-    riccati : RiccatiProgram
-    given : Inputs
+    passes : Passes
+        Nothing else uses them meanwhile.
     x, u : ndarrays (N + 1, L, nx), (N, L, nu)
         Where the search begins.
     budget : Budget
@@ -164,12 +162,10 @@ class MotionSearch:
         First penalties; chosen from costs and violations by default.
     """
 
-    def __init__(
-        self, texts: Texts, riccati: RiccatiProgram, given: Inputs, x: Array, u: Array, budget: Budget,
-        penalty: Array | None = None,
-    ) -> None:  # fmt: skip
-        self.texts, self.riccati, self.budget = texts, riccati, budget
-        self.passes = Passes(texts, riccati, given, x, u)
+    def __init__(self, passes: Passes, x: Array, u: Array, budget: Budget, penalty: Array | None = None) -> None:
+        self.texts, self.passes, self.budget = passes.texts, passes, budget
+        texts, given = passes.texts, passes.given
+        passes.begin(x, u)
         self.begun = clock.perf_counter()
         count, nodes = x.shape[1], u.shape[0]
         self.lanes = _PlanStates(count, 1.0, budget.tolerance)
@@ -470,8 +466,9 @@ class MotionSearch:
         passes, keep = self.passes, np.flatnonzero(self.lanes.active)
         self.lanes.of(keep)
         if len(keep):
-            x, u = (np.ascontiguousarray(a[:, keep]) for a in (passes.x, passes.u))
-            self.passes = Passes(self.texts, self.riccati, passes.given.of(keep), x, u)
+            self.passes = Passes(self.texts, passes.riccati, passes.given.of(keep))
+            self.passes.begin(passes.x[:, keep], passes.u[:, keep])
+            self.passes.is_open = passes.is_open
 
 
 def _most(x: Array, axes: tuple[int, ...]) -> Array:

@@ -142,13 +142,6 @@ class PlannedMotions:
         self.whole = np.zeros((nodes + 1, lanes, nx + nu))
         self.x, self.u = self.whole[..., :nx], self.whole[1:, :, nx:]
 
-    @classmethod
-    def of(cls, x: Array, u: Array) -> PlannedMotions:
-        """Return copies."""
-        made = cls(u.shape[0], u.shape[1], x.shape[-1], u.shape[-1])
-        made.x[:], made.u[:] = x, u
-        return made
-
     def take(self, other: PlannedMotions, own: Array, source: Array) -> None:
         """Take some plans from others; all if as many are listed as there are."""
         if len(own) == self.whole.shape[1] == other.whole.shape[1]:
@@ -198,11 +191,11 @@ class ForwardPass:
 class Passes:
     """All passes over plans (L) that are still being improved."""
 
-    def __init__(self, texts: Texts, riccati: RiccatiProgram, given: Inputs, x: Array, u: Array) -> None:
+    def __init__(self, texts: Texts, riccati: RiccatiProgram, given: Inputs) -> None:
         d, layout = texts.dynamics, texts.layout
-        self.texts, self.given = texts, given
-        nodes, lanes = u.shape[:2]
-        self.motions = PlannedMotions.of(x, u)
+        self.texts, self.given, self.riccati = texts, given, riccati
+        nodes, lanes = given.y.shape[:2]
+        self.motions = PlannedMotions(nodes, lanes, d.nx, d.nu)
         self.x, self.u = self.motions.x, self.motions.u
         self.candidates = PlannedMotions(nodes, lanes, d.nx, d.nu)
         self.gaps = np.zeros((nodes, lanes, d.nd))
@@ -237,6 +230,19 @@ class Passes:
         }  # fmt: skip
         self._calls = riccati.prepared(by_node, by_plan, self.found, texts.threads)
         self._forward: dict[int, ForwardPass] = {}
+
+    def begin(self, x: Array, u: Array) -> None:
+        """Forget everything about other motions than these, (N + 1, L, nx) and (N, L, nu)."""
+        self.x[:], self.u[:] = x, u
+        self.gaps[:], self.found[:], self.damping[:], self.bend_share[:] = 0.0, 0.0, 0.0, 1.0
+        self.is_open = self.texts.dynamics.can_jump
+
+    def rolled_out(self, start: Array, u: Array) -> tuple[Array, Array]:
+        """Return the motions that follow from actions, and the actions within their limits."""
+        self.begin(start, u)
+        forward, own = self.all_at_once(), slice(0, len(start))
+        forward(start, 0.0)
+        return forward.x[:, own].copy(), forward.u[:, own].copy()
 
     # ------------------------------------------------------------------ slopes
 
