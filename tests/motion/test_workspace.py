@@ -171,3 +171,27 @@ def test_what_lies_behind_a_singular_point_is_counted_and_left_out():
     folded = kt.workspace(tip, x=0.0, y=[0.0], q_guess=home).q[0, 0, 0]
     with pytest.warns(kt.SingularityWarning, match="starts in a singular configuration"):
         kt.workspace(tip, x=0.0, y=[0.0, 0.1], q_guess=folded)
+
+
+def test_points_beyond_forward_singularities_are_told():
+    """Against the sine of the angle between the distal links of a five-bar, which changes its sign where they align."""
+    base, near, far = 0.25, (0.22, 0.24), (0.31, 0.29)
+    b = kt.Builder("five-bar")
+    for side, x in enumerate((0.0, base)):
+        rods = [kt.MassProperties.rod(0.3, (0, 0, 0), (size[side], 0, 0)) for size in (near, far)]
+        b.body(f"crank{side}", "base", kt.Revolute("z"), position=(x, 0, 0), mass_properties=rods[0])
+        b.body(f"rod{side}", f"crank{side}", kt.Revolute("z"), position=(near[side], 0, 0), actuated=False,
+               mass_properties=rods[1])  # fmt: skip
+    b.loop("pin", "rod0", "rod1", kt.Revolute("z"), placement=(far[0], 0, 0), seat=(far[1], 0, 0))
+    tip = b.frame("tip", "rod0", (far[0], 0, 0)).build().platform("tip", orientation=False)
+    start = tip.inverse([0.125, 0.4, 0], q_guess=[2.2, -1.2, 0.9, 1.2])
+    found = kt.workspace(tip, x=np.linspace(-0.3, 0.55, 22), y=np.linspace(-0.1, 0.55, 17), q_guess=start)
+    q = found.q[found.reached]
+    sines = np.sin(q[:, 0] + q[:, 1] - q[:, 2] - q[:, 3])
+    here = np.sin(start[0] + start[1] - start[2] - start[3])
+    sure = np.abs(sines) > 1e-6
+    assert (found.crossed[found.reached] == (sines * here < 0))[sure].all()
+    assert 5 < found.crossed.sum() < found.reached.sum() / 2
+    assert f"({found.crossed.sum()} of them only through forward singularities)" in str(found)
+    assert not found.crossed[~found.reached].any()
+    assert found.columns()["crossed"].sum() == found.crossed.sum()

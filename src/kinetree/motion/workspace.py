@@ -78,6 +78,9 @@ class Workspace(ExplainsArguments):
         A configuration at each point; NaN where there is none.
     maps : dict of ndarray (nx, ny, nz)
         ``"margin"``, and ``"force"`` and ``"stiffness"`` if the numbers for them are known; NaN outside.
+    crossed : ndarray (nx, ny, nz) of bool
+        Points of a platform beyond forward singularities (type 2) of its motors, seen from ``q_guess``; False also
+        where that is not defined, see :meth:`Platform.sides`.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Workspace(ExplainsArguments):
     reached: Array
     q: Array
     maps: dict[str, Array]
+    crossed: Array
     q_names: tuple[str, ...] = field(repr=False)
 
     @property
@@ -114,6 +118,8 @@ class Workspace(ExplainsArguments):
         size = f", {self.size:.4g}{unit}" if free else ""
         held = "".join(f", {name} = {_plain(axis[0]):.4g} m" for name, axis in self._axes().items() if len(axis) == 1)
         count = f"{self.reached.sum()} of {self.reached.size} points{size}"
+        if self.crossed.any():
+            count += f" ({self.crossed.sum()} of them only through forward singularities)"
         title = f"{self.frame!r} of {self.name!r} reaches {count}{f' at{held[1:]}' if held and free else ''}"
         return TextTable(("map", "least", "median", "largest", "what it is"), rows, title)
 
@@ -130,7 +136,7 @@ class Workspace(ExplainsArguments):
         """Return columns (n,) with a row per point: coordinates, whether it is reached, the maps, the configuration."""
         grid = np.meshgrid(self.x, self.y, self.z, indexing="ij")
         found = {key: values.ravel() for key, values in zip("xyz", grid, strict=True)}
-        found["reached"] = self.reached.ravel().astype(int)
+        found["reached"], found["crossed"] = (x.ravel().astype(int) for x in (self.reached, self.crossed))
         found |= {what: values.ravel() for what, values in self.maps.items()}
         return found | {f"q_{name}": self.q[..., k].ravel() for k, name in enumerate(self.q_names)}
 
@@ -223,8 +229,9 @@ def workspace(
         and any for arms.
     q_guess : array_like, shape (nq,), optional
         Where to start; for a mechanism it decides the branch.  ``assembled()`` or the neutral configuration by
-        default.  What can be reached only through singular configurations, where branches meet, is not in the map,
-        and a warning counts it.
+        default.  What can be reached only through inverse singularities (type 1) or those of the constraints, where
+        branches meet, is not in the map, and a warning counts it.  What can be reached only through forward
+        singularities (type 2), where the motors lose hold of the platform, is in the map: ``crossed`` tells where.
     efforts : float or array_like, optional
         Largest force or torque of each motor, for the map of the force; those of the model by default.
     stiffness : float or array_like, optional
@@ -266,8 +273,10 @@ def workspace(
                                      _per_motor(stiffness, motors, "stiffness")).items():  # fmt: skip
         maps[what] = np.full(reached.shape, np.nan)
         maps[what][reached] = values
+    crossed = np.zeros(reached.shape, dtype=bool)
+    crossed[reached] = subject.crossed(lanes, start)
     names = tuple(subject.robot.q_names)
-    return Workspace(subject.robot.name, subject.frame, axes[0], axes[1], axes[2], reached, q, maps, names)
+    return Workspace(subject.robot.name, subject.frame, axes[0], axes[1], axes[2], reached, q, maps, crossed, names)
 
 
 def _axis(given: ArrayLike | None, name: str, default: float) -> Array:
@@ -363,6 +372,10 @@ class _ArmMap:
             self.robot, self.frame, goal, start, what=what, attempts=STARTS, must_reach=False, threads=threads
         )
         return np.where(found.reached[..., None], found.q, np.nan), found.reached
+
+    def crossed(self, q: Array, start: Array) -> Array:
+        """Return none: motors of an arm hold it everywhere."""
+        return np.zeros(len(q), dtype=bool)
 
     def maps(self, q: Array, turned: bool, efforts: Array | None, stiffness: Array | None) -> dict[str, Array]:
         jacobian = self.robot.jacobian(q, self.frame, "aligned")[..., self.dofs]
@@ -484,6 +497,12 @@ class _PlatformMap:
 
     def _at(self, goal: Array, guesses: Array, limits: bool, attempts: int) -> Array:
         return self.platform.inverse(goal, guesses, limits=limits, attempts=attempts, must_reach=False).q
+
+    def crossed(self, q: Array, start: Array) -> Array:
+        """Return which configurations are beyond forward singularities, seen from the start."""
+        home = self._at(self.pose(start) if self.platform.orientation else self.pose(start)[:3, 3], start, False, 3)
+        own = self.platform.sides(np.concatenate([home[None], q]))
+        return np.asarray(own[1:] * own[0] < 0.0)
 
     def maps(self, q: Array, turned: bool, efforts: Array | None, stiffness: Array | None) -> dict[str, Array]:
         if not len(q):

@@ -20,7 +20,7 @@ from ...loops import rank
 from ...spatial.arrays import Array, as_array
 from .positions import PlatformPositions
 from .requirements import ActuatorRequirements, FrameMotion, PlatformPath
-from .singularities import Counts, Maps, Singularity, analyze, classify, common, margins
+from .singularities import Counts, Maps, Singularity, analyze, classify, common, margins, sides
 
 if TYPE_CHECKING:
     from kinetree_books.parallel_denoc import ParallelDeNOC
@@ -293,6 +293,16 @@ class Platform(PlatformPositions):
         """
         state = self._closed(q)
         return margins(self._maps(state), self._usual(state))
+
+    def sides(self, q: ArrayLike) -> Array:
+        """Return on which side of forward singularities (type 2) a batch of configurations is: 1, -1, or 0 on one.
+
+        On a way without inverse singularities, such as those within a map of a workspace, the sign changes where the
+        actuators lose hold of the platform.  NaN for redundant drives, and where the platform's few freedoms are
+        along directions that change.
+        """
+        state = self._closed(q)
+        return sides(self._maps(state), self._usual(state))
 
     def _in_radians(self, twists: Array) -> Array:
         """Return full twists from those of the platform in meters."""

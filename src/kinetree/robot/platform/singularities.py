@@ -247,6 +247,25 @@ def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
     }
 
 
+def sides(maps: Maps, usual: Counts) -> Array:
+    """Return on which side of forward singularities configurations (N, ...) are: -1, 1, 0 on one; NaN if undefined.
+
+    It is the sign of the determinant of the map from the platform's motion to the actuators', for mechanisms with as
+    many actuators as freedoms, all of which move the platform.  It also changes at inverse singularities.
+    """
+    count, freedoms = maps.actuators.shape[-2], usual.freedoms
+    if not (freedoms == count == usual.platform) or usual.held or usual.idle:
+        return np.full(maps.constraints.shape[:-2], np.nan)
+    _, _, vt, _ = rank.decompose(maps.constraints)
+    n = np.swapaxes(vt[..., maps.constraints.shape[-1] - freedoms :, :], -1, -2)
+    moved = maps.platform @ n
+    largest = np.abs(moved).max(axis=tuple(i for i in range(moved.ndim) if i != moved.ndim - 2), initial=0.0)
+    rows = np.sort(np.argsort(-largest, kind="stable")[:freedoms])
+    if (largest > 1e-9 * largest.max(initial=0.0)).sum() != freedoms:  # it moves in directions that change
+        return np.full(maps.constraints.shape[:-2], np.nan)
+    return np.asarray(np.sign(np.linalg.det(maps.actuators @ n) * np.linalg.det(moved[..., rows, :])))
+
+
 def _at(values: Array, place: int) -> Array:
     """Return the singular value that would vanish at a singularity; 1 if there is none."""
     if place <= 0:
