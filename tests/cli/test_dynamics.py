@@ -835,3 +835,16 @@ def test_the_speed_of_a_turn_is_told_as_it_was_understood():
     assert told.count("crank_joint turns at 60 rad/s (573 rpm), 1 turn\n") == 1
     told = invoke("id", "four-bar", "--speed", "crank_joint=-60rpm", "--turns", "2.5").stderr
     assert "crank_joint turns at -6.28319 rad/s (-60 rpm), 2.5 turns" in told
+
+
+def test_bars_without_mass_are_noticed(tmp_path):
+    rocker = tmp_path / "rocker.yaml"
+    rocker.write_text(
+        "kinetree: 1\nname: rocker\nlinkage:\n  units: mm\n"
+        "  points: {O: [0, 0], C: [160, 0], A: [40, 0], B: [130, 100]}\n"
+        "  bars: {crank: O A, coupler: A B, rocker: C B}\n  ground: O C\n  motor: O\n"
+    )
+    assert "'rocker' has no mass, so forces of weight" in invoke("inverse", rocker, "--speed", "O=45rpm").stderr
+    assert "has no mass" not in invoke("inverse", "four-bar", "--speed", "crank_joint=45rpm").stderr
+    two = invoke("inverse", "four-bar", rocker, "--speed", "O=45rpm", code=1).stderr
+    assert "The command takes one robot: --set compares" in two

@@ -27,6 +27,31 @@ def test_a_payload_is_the_difference():
         identify_payload(two_links(), measured(FREE, 0), measured(carried, 1), "lowr", friction="coulomb")
 
 
+def test_a_payload_may_be_asked_for_on_a_frame():
+    """The same load, described in the frame's axes: as with_payload takes it."""
+    b = kt.Builder("one")
+    b.body("arm", "base", kt.Revolute("y"), mass=1.0, com=(0.2, 0, 0), inertia=(0.01, 0.02, 0.02))
+    b.body("hand", "arm", kt.Revolute("z"), mass=0.5, com=(0.1, 0, 0), inertia=(0.01,) * 3, position=(0.4, 0, 0))
+    b.frame("tool", "hand", position=(0.3, 0.1, 0.0), rpy=(0.0, 0.0, np.pi / 2))
+    robot = b.build()
+    carried = robot.with_payload("tool", LOAD)
+    motions = measured(robot, 0, noise=1e-6), measured(carried, 1, noise=1e-6)
+    options = {"friction": "none", "consistent": None}
+    on_frame = identify_payload(robot, *motions, "tool", **options)
+    on_body = identify_payload(robot, *motions, "hand", **options)
+    assert on_frame.mass_properties.mass == pytest.approx(2.0, rel=1e-2)
+    np.testing.assert_allclose(on_frame.mass_properties.com[:2], LOAD.com[:2], atol=2e-3)
+    pose = robot.frame("tool").pose
+    again = on_body.mass_properties.moved(pose.inverse())
+    np.testing.assert_allclose(on_frame.mass_properties.com, again.com, atol=1e-9)
+    lines = str(on_frame).splitlines()
+    assert lines[1] == "about the origin of 'tool', along its axes:"
+    assert [line.rpartition(" ")[2] for line in lines[-2:]] == ["m", "kg"]
+    for said in (lambda: robot.body("tool"), lambda: robot.with_parameters({"bodies": {"tool": {"mass": 1.0}}})):
+        with pytest.raises(kt.UnknownNameError, match="'tool' is a frame on 'hand'"):
+            said()
+
+
 def test_a_flange_of_some_grams_does_not_hold_the_load_near_itself():
     """What the motion tells clearly, moments and inertia about the joint, comes out within its deviation."""
     names = two_links().parameters().names

@@ -141,7 +141,10 @@ def inverse(
         if value is not None and speed is None:
             raise OptionError(f"{option} needs --speed")
     if speed is not None and (motion is not None or differentiate):
-        raise OptionError("--speed is the motion: leave out the table, and --differentiate")
+        raise OptionError(
+            "--speed is the motion: leave out the table, and --differentiate. The command takes one robot: --set "
+            "compares values of a number, and the studio ('kinetree studio') compares two designs"
+        )
 
     def moved(robot: Robot, start: _Start, folder: Path) -> Path | None:
         if speed is not None:
@@ -190,6 +193,11 @@ def _run(
     cases = given.load_in_turn()
     if not friction:
         _tell_of_friction(given, [case.robot for case in cases])
+    if not cases[0].robot.mass > 0.0:
+        note(
+            f"{cases[0].robot.name!r} has no mass, so forces of weight and inertia are zero: give its bodies mass, in "
+            "a linkage by density, width and thickness or by the mass of each bar"
+        )
     several = len(cases) > 1
     if several and plot is not None:
         raise OptionError("--plot draws one robot: give --set one value, and a picture for each")

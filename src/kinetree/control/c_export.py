@@ -90,13 +90,19 @@ def _random_state(robot: Any, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def _said(controller: Any, led: bool, states: int) -> list[str]:
-    lines = [f"Joint forces of the controller {controller.kind}."]
+    lines = [f"Joint forces of the controller {_called(controller)}."]
     if led:
         lines.append("q_desired, v_desired, a_desired: the desired motion at this moment.")
     if states:
         lines.append("states: from the last call, zeros at first; those of the next call come behind the forces.")
         lines.append("period: seconds from call to call.")
     return lines
+
+
+def _called(controller: Any) -> str:
+    """Return what a controller is, with those inside it: ``Saturated(PD + GravityCompensation)``."""
+    inside = [_called(one) for one in getattr(controller, "inner", tuple)()]
+    return f"{controller.kind}({' + '.join(inside)})" if inside else str(controller.kind)
 
 
 def _with_trajectories(controller: Any, put: Callable[[Trajectory], Trajectory]) -> Any:

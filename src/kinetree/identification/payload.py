@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import IdentificationError, IdentificationWarning, explains_arguments, warn
+from ..errors import IdentificationError, IdentificationWarning, ModelError, explains_arguments, warn
 from ..former_names import former_arguments
 from ..model.mass import MassProperties
-from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
+from ..model.parameters import OF_BODIES, UNITS_OF_BODIES, mass_properties_from_table, mass_properties_to_table
+from ..model.pose import Pose
+from ..model.tree import BASE
 from ..spatial.arrays import Array
 from . import tuned_constants as tuned
 from .closed_motion import motions_of
@@ -34,7 +36,7 @@ class Payload:
     Attributes
     ----------
     values : ndarray (10,)
-        XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
+        XX XY XZ YY YZ ZZ MX MY MZ M about the origin of the frame, along its axes, in kg m^2, kg m and kg.
     deviations : ndarray (10,)
         Standard deviations, which include the uncertainty of the robot's own parameters; NaN for parameters that the
         motion with the load determines only together with others, or not at all.
@@ -42,22 +44,28 @@ class Payload:
         The same as mass, center of mass and inertia; grouped parameters if no real body has these values.
     errors : ndarray
         Relative errors of the joint forces with the load, per joint.
+    frame : str
+        The body or frame in whose axes the load is given.
     """
 
     values: Array
     deviations: Array
     mass_properties: MassProperties
     errors: Array
+    frame: str = ""
 
     def __str__(self) -> str:
         lines = [
-            f"{symbol:<3}{value:12.5g} +- {deviation:.2g}" if np.isfinite(deviation) else f"{symbol:<3}{value:12.5g}"
-            for symbol, value, deviation in zip(OF_BODIES, self.values, self.deviations, strict=True)
+            f"{symbol:<3}{value:12.5g}" + (f" +- {deviation:.2g}" if np.isfinite(deviation) else "") + f" {unit}"
+            for symbol, value, deviation, unit in zip(
+                OF_BODIES, self.values, self.deviations, UNITS_OF_BODIES, strict=True
+            )
         ]
         errors = ", ".join(f"{100.0 * error:.3g}" for error in self.errors)
         center = ", ".join(f"{x:.4g}" for x in self.mass_properties.com)
         head = f"a load of {self.mass_properties.mass:.4g} kg at ({center}) m; errors with it {errors} %"
-        return "\n".join([head, *lines])
+        where = [f"about the origin of {self.frame!r}, along its axes:"] if self.frame else []
+        return "\n".join([head, *where, *lines])
 
 
 @explains_arguments
@@ -74,14 +82,18 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     free, loaded : Measured, path, or several of them
         Motions without and with the load; they need not be the same.
     body : str
-        The body that carries the load.
+        The body that carries the load, or a frame on it, in whose axes the load is then given (deviations without what
+        correlates the parameters).
     **options
         Options of :func:`kinetree.identify`, for both fits.
     """
+    frame, named = robot.frame(body), body
+    if frame.body == BASE:
+        raise ModelError(f"{named!r} is fixed to the ground: no motion feels a payload there")
+    body = robot.body_names[frame.body]
     before = identify(robot, free, **options)
     names = before.robot.parameters().names
     own = [f"{body}.{symbol}" for symbol in OF_BODIES]
-    robot.body(body)
     held = [name for name in names if name not in own]
     again = {**options, "friction": "none", "rotor_inertia": False, "springs": False, "fixed": held}
     old = mass_properties_to_table(before.robot.body(body).mass_properties)
@@ -96,7 +108,21 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     with_load = dict(zip(best.names, best.deviations, strict=True))
     without = _spread(before, best, free, loaded, own, options.get("q_guess"))
     deviations = np.array([np.hypot(with_load.get(n, np.nan), without.get(n, 0.0)) for n in own])
-    return Payload(found, deviations, mass_properties_from_table(found), after.training_errors)
+    if not frame.pose.is_identity:
+        turned = _seen_from(frame.pose.inverse())
+        found, deviations = turned @ found, np.sqrt(_sums(turned**2, deviations**2))
+    return Payload(found, deviations, mass_properties_from_table(found), after.training_errors, named)
+
+
+def _seen_from(pose: Pose) -> Array:
+    """Return the matrix that takes ten parameters to a frame in which the current one has a pose."""
+    columns = [mass_properties_to_table(mass_properties_from_table(one).moved(pose)) for one in np.eye(10)]
+    return np.array(columns).T
+
+
+def _sums(shares: Array, terms: Array) -> Array:
+    """Return sums of terms by their shares, NaN where a term that counts is NaN."""
+    return np.where(shares > 0.0, shares * terms, 0.0).sum(axis=1)
 
 
 def _spread(

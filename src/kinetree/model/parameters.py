@@ -51,7 +51,7 @@ PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
 _TO_TABLE = [PINOCCHIO_ORDER.index(symbol) for symbol in OF_BODIES]
 _FROM_TABLE = [OF_BODIES.index(symbol) for symbol in PINOCCHIO_ORDER]
 
-_UNITS_OF_BODIES = ("kg m^2",) * 6 + ("kg m",) * 3 + ("kg",)
+UNITS_OF_BODIES = ("kg m^2",) * 6 + ("kg m",) * 3 + ("kg",)
 
 
 class Parameter(NamedTuple):
@@ -72,7 +72,7 @@ def rows(model: Model) -> tuple[Parameter, ...]:
     found = [
         Parameter(f"{body.name}.{symbol}", symbol, i, 0, unit)
         for i, body in enumerate(model.bodies)
-        for symbol, unit in zip(OF_BODIES, _UNITS_OF_BODIES, strict=True)
+        for symbol, unit in zip(OF_BODIES, UNITS_OF_BODIES, strict=True)
     ]
     for symbol in (*OF_FREEDOMS, *OF_SOME):
         found += [

@@ -282,7 +282,7 @@ def substitution(
     """
     own = [f.name for f in model.frames]
     tables = {
-        "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES),
+        "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES, model.instead_of_body),
         "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
         "frame": _checked("frame", frames, own, OF_FRAMES),
         "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
@@ -324,12 +324,19 @@ def substitution(
 
 
 def _checked(
-    what: str, given: Mapping[str, Given] | None, names: Sequence[str], properties: Sequence[str]
+    what: str,
+    given: Mapping[str, Given] | None,
+    names: Sequence[str],
+    properties: Sequence[str],
+    instead: Callable[[object], str] = lambda _: "",
 ) -> dict[str, dict[str, Any]]:
-    """Check that names and properties are known and sizes are right."""
+    """Check that names and properties are known and sizes are right.
+
+    instead: Returns what a name is that is unknown here.
+    """
     found: dict[str, dict[str, Any]] = {}
     for name, values in (given or {}).items():
-        refuse_unknown(what, name, names)
+        refuse_unknown(what, name, names, instead=instead(name))
         if not isinstance(values, Mapping):
             raise ModelError(f"parameters of {what} {name!r} must be a mapping such as {{{properties[0]!r}: ...}}")
         found[name] = {}

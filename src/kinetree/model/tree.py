@@ -332,6 +332,13 @@ class Model:
             table.setdefault(loop.name, Frame(loop.name, loop.successor, loop.seat))
         return table
 
+    def instead_of_body(self, name: object) -> str:
+        """Return what a name is that is none of a body, or nothing: a frame on one."""
+        found = next((f for f in self.frames if f.name == name), None)
+        if found is None:
+            return ""
+        return f"{name!r} is a frame on {self.base.name if found.body == BASE else self.bodies[found.body].name!r}"
+
     # One name and one unit per entry of q, of v and tau, and of the constraints.
 
     @cached_property

@@ -186,7 +186,7 @@ class Description(ExplainsArguments):
         """Return a body by name, with its mass properties (including everything welded to it)."""
         index = self.model.body_index.get(name) if isinstance(name, str) else None
         if index is None:
-            raise UnknownNameError("body", name, self.model.body_index)
+            raise UnknownNameError("body", name, self.model.body_index, instead=self.model.instead_of_body(name))
         return self.model.base if index == BASE else self.model.bodies[index]
 
     def frame(self, name: str) -> Frame:
