@@ -264,6 +264,24 @@ def test_progress_is_told_and_a_run_can_be_ended(studio):
     assert 0 < kept[-1] < 400
 
 
+@pytest.mark.parametrize("system", ["space-four-bar", "spatial-double-pendulum", "rolling-ball", "biped-planar"])
+def test_robots_with_bases_and_balls_have_motions_or_a_reason(studio, system):
+    robot, q = begin(system)
+    studio.heard({"do": "open", "system": system})
+    offered = studio.heard({"do": "offers", "pose": q})
+    told = studio.heard({"do": "compute", "job": "one", "run": motion(robot, q)})
+    if not offered["joints"]:
+        assert "no joint that turns or slides alone" in told["problem"]
+        return
+    states = np.reshape(unpacked(told["result"])["q"], (-1, robot.nq))
+    if robot.is_floating:
+        assert np.ptp(states[:, :3], axis=0).max() < 1e-9
+        assert any("base is held" in note for note in told["notes"])
+    if offered["motors"]:
+        run = simulation(robot, q, goal=q, controller="PD with gravity", seconds=0.1, **offered["gains"])
+        assert np.isfinite(result(studio, run)["q"]).all()
+
+
 def test_gains_that_are_offered_hold_the_robot(studio):
     robot, q = begin("kuka-kr5")
     studio.heard({"do": "open", "system": "kuka-kr5"})
@@ -284,6 +302,9 @@ def test_a_ball_lies_on_a_slope_of_the_studio(studio):
     )
     total = curve(found, "Forces of the ground", "all together")
     assert abs(total[-1] - 2 * 9.81) < 1e-2
+    assert curve(found, "Forces in joints", "foot_joint")[-1] < 1e-2  # the ground has all of the weight
+    assert found["spots"] == [{"body": 0, "point": [0, 0, 0]}]
+    assert np.abs(np.reshape(found["ground"], (-1, 3))[-1] - [0, 0, 2 * 9.81]).max() < 1e-2
     with pytest.raises(KinetreeError):
         run_of({"kind": "dance", "q": []}, studio.document.robot)
 

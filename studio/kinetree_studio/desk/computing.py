@@ -116,6 +116,8 @@ def _curves(run: StudioRun, robot: Robot, job: Job) -> tuple[RunCurves, list[str
         found = of_motion(space.get("tried", robot), space)
         if not np.isfinite(found.tau).all():
             raise RunProblem("the motion passes a position in which its forces have no bound: a dead point", "motion")
+        if robot.is_floating:
+            notes.append("The base is held where it is: let it move freely in a simulation.")
         return found, notes
     assert isinstance(run, SimulatedRun)
     tell = _of_time(job, run.seconds)

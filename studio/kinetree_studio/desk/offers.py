@@ -31,10 +31,10 @@ def offers(document: Document, pose: Any) -> dict[str, Any]:
     pose: Positions of all joints, at which usual gains are found; none without one.
     """
     robot = document.robot
-    driven = [j for j in robot.model.driven_joints if j.nq == j.nv == 1]
+    driven = list(robot.model.motors)
     return {
         "joints": [_joint(robot, j) for j in simple_joints(robot)],
-        "motors": [_joint(robot, j) for j in driven],
+        "motors": [{"name": robot.v_names[k], "unit": robot.v_units[k], "force": robot.tau_units[k]} for k in driven],
         "kinds": list(KINDS),
         "controllers": list(CONTROLLERS if driven else CONTROLLERS[:1]),
         "gains": _gains(robot, driven, pose),
@@ -78,7 +78,7 @@ def _at(robot: Robot, pose: Any) -> Any:
     return robot.neutral()
 
 
-def _gains(robot: Robot, driven: list[Joint], pose: Any) -> dict[str, list[float]]:
+def _gains(robot: Robot, driven: list[int], pose: Any) -> dict[str, list[float]]:
     """Return usual gains of a PD law for each motor."""
     try:
         kp, kd = control.gains_for(robot, _at(robot, pose), USUAL_FREQUENCY)

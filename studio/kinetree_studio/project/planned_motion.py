@@ -106,7 +106,9 @@ class PlannedMotion(StudioRun):
         self._check()
         every = self.columns(robot)
         if not every:
-            raise RunProblem("no joint has a point: add one", "motion")
+            none = not simple_joints(robot)
+            said = "this robot has no joint that turns or slides alone, so nothing can be given a motion"
+            raise RunProblem(said if none else "no joint has a point: add one", "motion")
         tables = [self._of(name, robot) for name in every]
         kind, times, _ = tables[0]
         if all((own, at) == (kind, times) for own, at, _ in tables) and times == list(self.times):
@@ -156,13 +158,7 @@ class PlannedMotion(StudioRun):
         moving = self.columns(robot)
         found = [f"t = {at or f'np.linspace(0.0, {number(self.times[-1])}, {self.count})'}"]
         if robot.loops is not None:
-            return [
-                *found, f"start = np.array({row(self.q)})",
-                "position, rate, change = motion(t)",
-                f"q = {name}.follow(dict(zip({names(moving)}, position.T)), start, limits=False, lead_in=True)",
-                f"v = {name}.velocities(q, rate)",
-                f"a = {name}.accelerations(q, v, change)",
-            ]  # fmt: skip
+            return [*found, f"start = np.array({row(self.q)})", *self._closed_lines(name, robot, moving)]
         places, rates = ([getattr(robot.joint(j), part).start for j in moving] for part in ("q_slice", "v_slice"))
         if places == list(range(robot.nq)):
             return [*found, "q, v, a = motion(t)"]
@@ -170,6 +166,26 @@ class PlannedMotion(StudioRun):
             *found, f"q, v, a = np.tile({row(self.q)}, (len(t), 1)), *np.zeros((2, len(t), {name}.nv))",
             f"q[:, {places}], v[:, {rates}], a[:, {rates}] = motion(t)",
         ]  # fmt: skip
+
+    def _closed_lines(self, name: str, robot: Robot, moving: Sequence[str]) -> list[str]:
+        """Return lines for a mechanism; what determines it besides the joints that move, such as a base, stays."""
+        free = robot.independent()
+        own = {robot.v_names[robot.joint(j).v_slice.start] for j in moving}
+        still = [j for j in robot.model.joints if set(robot.v_names[j.v_slice]) & (set(free) - own)]
+        stays = "".join(f", {j.name!r}: np.tile(start[{j.q_slice.start}:{j.q_slice.stop}], (len(t), 1))" for j in still)
+        path = (
+            f"{{**dict(zip({names(moving)}, position.T)){stays}}}"
+            if still
+            else f"dict(zip({names(moving)}, position.T))"
+        )
+        found = ["position, rate, change = motion(t)", f"q = {name}.follow({path}, start, limits=False, lead_in=True)"]
+        if still:
+            places = [free.index(robot.v_names[robot.joint(j).v_slice.start]) for j in moving]
+            found += [
+                f"moved, (rate, change) = (rate, change), np.zeros((2, len(t), {len(free)}))",
+                f"rate[:, {places}], change[:, {places}] = moved",
+            ]
+        return [*found, f"v = {name}.velocities(q, rate)", f"a = {name}.accelerations(q, v, change)"]
 
 
 def _through(kind: str, times: Sequence[float], points: Sequence[Sequence[float]]) -> str:

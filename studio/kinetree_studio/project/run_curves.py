@@ -15,6 +15,7 @@ from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record
 from kinetree.spatial.arrays import Array
 
+from ..view.motion import BodyPoint
 from .planned_motion import motor_places
 
 MOST_SPOTS = 12
@@ -49,6 +50,9 @@ class RunCurves:
     tau: Array
     wrenches: Array
     groups: list[dict[str, Any]] = field(default_factory=list)
+    ground: Array = field(default_factory=lambda: np.zeros(0))
+    spots: Sequence[BodyPoint] = ()
+    """Forces of the ground along world axes, (T, spots, 3), and the points on which they act."""
 
     def add(self, title: str, unit: str, curves: Mapping[str, Array]) -> None:
         """Add a group of curves, if there are any."""
@@ -117,9 +121,11 @@ class RunCurves:
 
     def content(self) -> dict[str, Any]:
         """Return everything that the page gets."""
+        spots = [{"body": int(spot.body), "point": [float(x) for x in spot.point]} for spot in self.spots]
         return {
             "time": np.asarray(self.time, dtype=np.float64), "q": self.q.ravel(), "v": self.v.ravel(),
             "tau": self.tau.ravel(), "wrenches": self.wrenches.ravel(), "groups": self.groups, "table": self.table(),
+            "ground": np.asarray(self.ground, dtype=np.float64).ravel(), "spots": spots,
             "kinetic": self.robot.kinetic_energy(self.q, self.v), "potential": self.robot.potential_energy(self.q),
         }  # fmt: skip
 
@@ -185,6 +191,9 @@ def of_record(
         made.add_forces()
     made.add_pins()
     made.add("Forces of the ground", "N", _ground(record))
+    if record.contact_forces.shape[1] and not by_shapes:
+        made.ground = record.contact_forces
+        made.spots = [BodyPoint.of(robot.model, *spot) for spot in record.info["contact_spots"]]
     energy = record.energy
     made.add("Energy", "J", {"kinetic": energy.kinetic, "potential": energy.potential, "both": energy.mechanical})
     works = {name: x for name, x in energy.as_dict().items() if name not in ("kinetic", "potential")}

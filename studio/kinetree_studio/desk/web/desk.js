@@ -17,7 +17,7 @@ class DeskScene extends LiveScene {
 
   marks(robot) { return [...super.marks(robot), ...this.app.handlesNow.marks()]; }
 
-  wrenches(robot) { return robot.ghost ? [] : super.wrenches(robot); }
+  wrenches(robot) { return robot.ghost ? [] : [...super.wrenches(robot), ...this.app.groundArrows(this)]; }
 
   draw(width, height, ratio, orbit, palette) {
     super.draw(width, height, ratio, orbit, palette);

@@ -1,5 +1,7 @@
 // What the studio computed: a motion or a simulation, played in the scene with the numbers of each moment.
 
+const GROUND_COLOR = [0.2, 0.6, 0.3, 1];
+
 // Samples of a run, as the server sent them.
 class RunResult {
   constructor(told, content, beside) { Object.assign(this, { notes: told.notes, seconds: told.seconds, ...content, beside }); }
@@ -33,6 +35,19 @@ class PlayedPage extends LivePage {
     this.say("");
   }
 
+  // Arrows of the forces of the ground at this moment.
+  groundArrows(scene) {
+    const { played, show } = this, robot = scene.main;
+    if (this.mode !== "shown" || !show.shown.forces || !played.spots.length) return [];
+    const forces = played.of("ground", this.sample), usual = Math.max(this.usualForce, 1e-9);
+    return played.spots.flatMap((place, k) => {
+      const force = [...forces.subarray(3 * k, 3 * k + 3)];
+      if (place.body < 0 || !(norm(force) > 1e-3 * usual)) return [];
+      const at = robot.point(place), length = Math.min((0.25 * show.size) / usual, (0.6 * show.size) / norm(force));
+      return scene.arrow(at, add(at, scaled(force, length)), 0.6 * scene.radius, GROUND_COLOR);
+    });
+  }
+
   get hasForces() { return super.hasForces || this.mode === "shown"; }
 
   seek(time) {
@@ -48,7 +63,7 @@ class PlayedPage extends LivePage {
   // Where the design beside this one is at this moment, if the same was computed of it.
   besideState() { return this.mode === "shown" && this.played.beside ? Float64Array.from(this.played.beside.of("q", Math.min(this.sample, this.played.beside.count - 1))) : undefined; }
 
-  moments() { return this.mode === "shown" ? [...this.played.time].map((t, k) => ({ t, q: this.played.of("q", k) })) : super.moments(); }
+  moments() { return this.mode === "shown" ? [...this.played.time].map((t, k) => ({ t, q: this.played.of("q", k), told: this.played.moment(k) })) : super.moments(); }
 
   makeCurves() {
     if (this.mode !== "shown") { super.makeCurves(); return; }

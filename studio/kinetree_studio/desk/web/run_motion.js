@@ -120,7 +120,7 @@ class MotionEditor {
     const all = [...values, ...curves.flat().map(([, x]) => x)];
     let [low, high] = [Math.min(...all), Math.max(...all)];
     if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
-    const room = 0.12 * (high - low), tall = 130, left = 40, right = this.wide - 10;
+    const room = 0.12 * (high - low), tall = 130, left = 52, right = this.wide - 10;
     [low, high] = [low - room, high + room];
     const x = (t) => left + (t / end) * (right - left), y = (v) => tall - 18 - ((v - low) / (high - low)) * (tall - 26);
     return { columns, curves, end, low, high, x, y, tall, left, right, time: (px) => ((px - left) / (right - left)) * end, value: (py) => low + ((tall - 18 - py) / (tall - 26)) * (high - low) };
@@ -132,7 +132,7 @@ class MotionEditor {
       picture.frame = frame;
       svg.setAttribute("viewBox", `0 0 ${this.wide} ${frame.tall}`);
       const scale = units.shown(1, unit), step = stepOfAxis(frame.low * scale, frame.high * scale), lines = [], stepX = roundStep(frame.end, 5);
-      for (let v = Math.ceil(frame.low * scale / step) * step; v <= frame.high * scale; v += step) lines.push(drawn("line", { class: "grid", x1: frame.left, x2: frame.right, y1: frame.y(v / scale), y2: frame.y(v / scale) }), drawn("text", { x: frame.left - 4, y: frame.y(v / scale) + 4, "text-anchor": "end", text: written(Math.abs(v) < 1e-9 * step ? 0 : v, step) }));
+      for (let v = Math.ceil(frame.low * scale / step) * step; v <= frame.high * scale; v += step) lines.push(drawn("line", { class: "grid", x1: frame.left, x2: frame.right, y1: frame.y(v / scale), y2: frame.y(v / scale) }), drawn("text", { x: frame.left - 12, y: frame.y(v / scale) + 4, "text-anchor": "end", text: written(Math.abs(v) < 1e-9 * step ? 0 : v, step) }));
       for (let t = 0; t <= frame.end * (1 + 1e-9); t += stepX) lines.push(drawn("text", { x: frame.x(t), y: frame.tall - 4, "text-anchor": "middle", text: written(t, stepX) }));
       const live = form.result ? this.frame(picture).curves : [];
       const curves = live.map((points, i) => drawn("polyline", { class: "curve", stroke: CURVE_COLORS[frame.columns[i] % CURVE_COLORS.length], points: points.map(([t, v]) => `${frame.x(t)},${frame.y(v)}`).join(" ") }));

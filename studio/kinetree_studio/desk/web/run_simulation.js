@@ -24,7 +24,7 @@ class SimulationForm {
   begin(last) {
     if (this.set) last = null;  // what is set up here is what was computed last, or newer
     const { offers, desk: { app } } = this.panel, { facts } = app;
-    const usual = { controller: offers.motors.length ? "PD with gravity" : "none", follow: "motion", on_motion: true, seconds: 2, step: 0.001, method: "adaptive", ground: "none", height: offers.low, slope: 0, friction: 0.7, stiffness: 1e5, stops: false, rubs: true, gains: {} };
+    const usual = { controller: offers.motors.length ? "PD with gravity" : "none", follow: offers.joints.length && !offers.floating ? "motion" : "pose", on_motion: offers.joints.length > 0 && !offers.floating, seconds: 2, step: 0.001, method: "adaptive", ground: "none", height: offers.low, slope: 0, friction: 0.7, stiffness: 1e5, stops: false, rubs: true, gains: {} };
     const known = last || this.set || {};
     this.set = { ...usual, ...known };
     if (last) {
@@ -90,7 +90,17 @@ class SimulationForm {
   gainRows() {
     const { gains, set, panel: { offers } } = this, names = set.controller === "LQR" ? { kp: "weight of positions", kd: "weight of speeds", ki: "weight of forces" } : { kp: "stiffness", kd: "damping", ...(set.controller === "PID" ? { ki: "memory" } : {}) };
     const unit = (key, k) => (set.controller === "computed torque" ? { kp: "1/s²", kd: "1/s" }[key] : set.controller === "LQR" ? "" : `${offers.motors[k].force}${{ kp: "/", kd: " s/", ki: "/s/" }[key]}${offers.motors[k].unit}`);
-    return Object.entries(names).flatMap(([key, word]) => gains[key].map((x, k) => this.slider(gains[key].length > 1 ? `${word}, ${offers.motors[k].name}` : word, unit(key, k), x, 4 * x || 1, (to) => { gains[key][k] = to; })));
+    return Object.entries(names).flatMap(([key, word]) => {
+      const several = gains[key].length > 1, rows = gains[key].map((x, k) => this.slider(several ? offers.motors[k].name : word, unit(key, k), x, 4 * x || 1, (to) => { gains[key][k] = to; }));
+      return several ? [element("p", { className: "gain", textContent: `${word} of each motor` }), this.together(gains, key), ...rows] : rows;
+    });
+  }
+
+  // One slider for the gains of all motors.
+  together(gains, key) {
+    const base = [...gains[key]], row = this.slider("all of them", "×", 1, 4, (factor) => { gains[key] = base.map((x) => x * factor); });
+    row.addEventListener("change", () => this.make());
+    return row;
   }
 
   make() {
