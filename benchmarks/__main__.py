@@ -13,6 +13,7 @@ from kinetree.version import VERSION
 
 from . import (
     chain,
+    compiled_peers,
     derivatives,
     growth,
     inverse_kinematics,
@@ -41,6 +42,7 @@ def main() -> None:
             *parts.PARTS,
             "derivatives",
             "chain",
+            "compiled_peers",
             "growth",
             "loops",
             "mechanisms",
@@ -64,6 +66,7 @@ def main() -> None:
     available = parts.PARTS | {
         "derivatives": derivatives.derivatives,
         "chain": chain.chain,
+        "compiled_peers": compiled_peers.compiled_peers,
         "growth": growth.growth,
         "loops": loops.loops,
         "mechanisms": mechanisms.mechanisms,
