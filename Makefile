@@ -50,8 +50,8 @@ arm64:
 	tools/on_arm64
 
 lint: $(TESTS)
-	$(RUN) -m ruff check src gallery programs studio learning optimize design tests benchmarks examples tools
-	$(RUN) -m ruff format --check src gallery programs studio learning optimize design tests benchmarks examples tools
+	$(RUN) -m ruff check src gallery programs studio learning optimize design sweeps tests benchmarks examples tools
+	$(RUN) -m ruff format --check src gallery programs studio learning optimize design sweeps tests benchmarks examples tools
 	$(VENV)/bin/lint-imports
 
 types: $(TESTS)

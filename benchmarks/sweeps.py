@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree.sweeps.designs import DesignRows
-from kinetree.sweeps.running import remote_part, run
-from kinetree.sweeps.study_file import read_sweep
+from kinetree_sweeps.designs import DesignRows
+from kinetree_sweeps.running import remote_part, run
+from kinetree_sweeps.study_file import read_sweep
 
 from .timing import Table
 
@@ -53,8 +53,8 @@ def _memory() -> float:
 
 def _tasks() -> Table:
     """What a task costs whoever hands them out: everything but the work."""
-    from kinetree.sweeps.running import pickled
-    from kinetree.sweeps.studies import FunctionStudy
+    from kinetree_sweeps.running import pickled
+    from kinetree_sweeps.studies import FunctionStudy
 
     table = Table(
         "What a part of 1000 rows of 3 parameters costs the process that hands out and writes, beside the work: its\n"

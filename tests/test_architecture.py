@@ -24,6 +24,7 @@ PACKAGES = (
     ROOT / "learning" / "kinetree_learning",
     ROOT / "optimize" / "kinetree_optimize",
     ROOT / "design" / "kinetree_design",
+    ROOT / "sweeps" / "kinetree_sweeps",
     ROOT / "gallery" / "kinetree_books",
 )
 
@@ -74,8 +75,8 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/run.py": "steppers of mechanisms, which trees do without",
     "simulation/simulator.py": "contact laws, sampled controllers and batches: where there are any",
     "simulation/step_budget.py": "sampled controllers, for a message",
-    "sweeps/running.py": "study files, robots and simulations, which the sweep of a function does without",
-    "sweeps/motion_tables/dynamics_by_rows.py": "splines and filters of SciPy, which only tables of positions need",
+    "kinetree_sweeps/running.py": "study files, robots and simulations, which the sweep of a function does without",
+    "kinetree_sweeps/motion_tables/dynamics_by_rows.py": "splines and filters of SciPy, which only positions need",
     "__init__.py": "names of other libraries, for the message about a name that there is not",
     "lazy_names.py": "the same",
 }
@@ -230,6 +231,8 @@ def test_every_module_is_imported_by_another():
                     used |= {source} | {(*source, alias.name) for alias in node.names}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("."):
                 used.add(("kinetree", *node.value.partition(":")[0].strip(".").split(".")))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("kinetree_"):
+                used.add(tuple(node.value.split(".")))
     found_by_name = {"study", "system"}
     orphans = [
         shown(path)

@@ -17,6 +17,7 @@ import kinetree_learning
 import kinetree_optimize
 import kinetree_programs
 import kinetree_studio
+import kinetree_sweeps
 
 PACKAGES = (
     kt,
@@ -26,6 +27,7 @@ PACKAGES = (
     kinetree_learning,
     kinetree_optimize,
     kinetree_design,
+    kinetree_sweeps,
     kinetree_books,
 )
 FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}

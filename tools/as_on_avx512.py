@@ -1,6 +1,6 @@
 r"""A plugin for pytest: code of the form that AVX-512 has, run on a processor with AVX2.
 
-    PYTHONPATH=src:gallery:programs:studio:learning:optimize:design:tools \
+    PYTHONPATH=src:gallery:programs:studio:learning:optimize:design:sweeps:tools \
         python -m pytest -p as_on_avx512 tests/engine tests/evaluation/test_on_any*
 
 Values have eight lanes, for which LLVM takes two registers; parts of vectors are loaded and stored by masks; kernels

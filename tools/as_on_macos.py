@@ -1,6 +1,6 @@
 r"""A plugin for pytest: object files as on a Mac, loaded and run on Linux.
 
-    PYTHONPATH=src:gallery:programs:studio:learning:optimize:design:tools \
+    PYTHONPATH=src:gallery:programs:studio:learning:optimize:design:sweeps:tools \
         python -m pytest -p as_on_macos tests/evaluation/test_on_any*
     tools/on_arm64 -p as_on_macos
 

@@ -22,7 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     "src/kinetree", "gallery/kinetree_gallery", "programs/kinetree_programs", "studio/kinetree_studio",
-    "learning/kinetree_learning", "optimize/kinetree_optimize", "design/kinetree_design", "gallery/kinetree_books",
+    "learning/kinetree_learning", "optimize/kinetree_optimize", "design/kinetree_design", "sweeps/kinetree_sweeps",
+    "gallery/kinetree_books",
 )  # fmt: skip
 COMMANDS = (
     ("--version",), ("list",), ("info", "kuka-kr5"), ("doctor",),

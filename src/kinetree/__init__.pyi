@@ -3,6 +3,7 @@ from kinetree_learning.policies.policy import Policy as Policy
 from kinetree_programs.redysim.system import Redysim as Redysim
 from kinetree_studio.desk.desk import studio as studio
 from kinetree_studio.page.computing_page import page as page
+from kinetree_sweeps.running import sweep as sweep
 
 from . import contact as contact
 from . import control as control
@@ -140,7 +141,6 @@ from .spatial import sqrt as sqrt
 from .spatial import tanh as tanh
 from .spatial import where as where
 from .studies.drawings import plot_mechanism as plot_mechanism
-from .sweeps.running import sweep as sweep
 from .view import view as view
 
 __version__: str

@@ -670,7 +670,7 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
-_BESIDE = ("gallery", "books", "programs", "studio", "learning", "optimize", "design")
+_BESIDE = ("gallery", "books", "programs", "studio", "learning", "optimize", "design", "sweeps")
 _OWN_PACKAGES = ("kinetree", *(f"kinetree_{name}" for name in _BESIDE))
 
 _BETWEEN = ("functools", "contextlib")

@@ -27,6 +27,7 @@ SOURCES = (
     ROOT / "learning" / "kinetree_learning",
     ROOT / "optimize" / "kinetree_optimize",
     ROOT / "design" / "kinetree_design",
+    ROOT / "sweeps" / "kinetree_sweeps",
     ROOT / "gallery" / "kinetree_books",
 )
 PAGES = [

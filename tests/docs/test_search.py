@@ -89,7 +89,7 @@ def test_the_search_shows_the_section_that_is_meant_and_nothing_for_nonsense(sma
     assert nonsense == []
 
 
-SOURCES = ("mkdocs.yml", "docs", "src", "gallery", "programs", "studio", "learning", "optimize", "design")
+SOURCES = ("mkdocs.yml", "docs", "src", "gallery", "programs", "studio", "learning", "optimize", "design", "sweeps")
 MADE_BY_TOOLS = re.compile(r"__pycache__|\.egg-info")
 
 

@@ -17,7 +17,7 @@ NO_AUTHORS = {"In", "Since"}
 
 
 def texts():
-    packages = ("src", "gallery", "programs", "studio", "learning", "optimize", "design")
+    packages = ("src", "gallery", "programs", "studio", "learning", "optimize", "design", "sweeps")
     for top in (*packages, "docs", "tests", "examples", "benchmarks", "tools"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix in READ and path != Path(__file__):

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_state, random_tree
-from kinetree.sweeps.parameter_names import SweptRobot
+from kinetree_sweeps.parameter_names import SweptRobot
 
 COUNT = 4
 

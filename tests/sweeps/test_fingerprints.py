@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.sweeps.fingerprints import content_of
+from kinetree_sweeps.fingerprints import content_of
 
 
 def capturing_a_function(k):

@@ -15,10 +15,10 @@ import pytest
 import kinetree as kt
 from kinetree.io.pickled_calls import pickled
 from kinetree.sweeps import SweepResult
-from kinetree.sweeps.designs import DesignRows
-from kinetree.sweeps.folder import SweepFolder
-from kinetree.sweeps.function_study import FunctionStudy
-from kinetree.sweeps.running import remote_part
+from kinetree_sweeps.designs import DesignRows
+from kinetree_sweeps.folder import SweepFolder
+from kinetree_sweeps.function_study import FunctionStudy
+from kinetree_sweeps.running import remote_part
 
 pytest.importorskip("pyarrow")
 
@@ -62,7 +62,7 @@ def test_rows_do_not_depend_on_how_they_are_divided():
 
 
 def test_large_parts_are_computed_a_few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr("kinetree.sweeps.function_study.AT_ONCE", 64)
+    monkeypatch.setattr("kinetree_sweeps.function_study.AT_ONCE", 64)
     sizes = []
 
     def counted(p):
@@ -417,8 +417,8 @@ def test_reductions_are_those_of_all_rows_at_once():
 
 
 def test_quantiles_by_passes_when_many_share_an_interval(monkeypatch):
-    monkeypatch.setattr("kinetree.sweeps.result.FEW", 10)
-    monkeypatch.setattr("kinetree.sweeps.result.BINS", 4)
+    monkeypatch.setattr("kinetree_sweeps.result.FEW", 10)
+    monkeypatch.setattr("kinetree_sweeps.result.BINS", 4)
     x = np.concatenate([np.full(60, 0.25), np.random.default_rng(0).lognormal(0, 3, 200), [-1e300, 1e300]])
     found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=50)
     shares = np.linspace(0, 1, 9)
@@ -426,8 +426,8 @@ def test_quantiles_by_passes_when_many_share_an_interval(monkeypatch):
 
 
 def test_quantiles_of_numbers_whose_range_is_no_float(monkeypatch):
-    monkeypatch.setattr("kinetree.sweeps.result.FEW", 3)
-    monkeypatch.setattr("kinetree.sweeps.result.BINS", 4)
+    monkeypatch.setattr("kinetree_sweeps.result.FEW", 3)
+    monkeypatch.setattr("kinetree_sweeps.result.BINS", 4)
     x = np.concatenate([np.linspace(-1.0, 1.0, 30) * 1.7e308, [-1.7e308, 1.7e308, 2.0, 3.0]])
     found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=7)
     assert np.array_equal(found.quantile("y", np.arange(34) / 33), np.sort(x))  # its very numbers
@@ -448,9 +448,9 @@ def test_making_machine_code_is_not_taken_for_much_work(monkeypatch, first, othe
     def no_processes(*_):
         raise NotImplementedError("processes")
 
-    monkeypatch.setattr("kinetree.sweeps.running.clock", SimpleNamespace(perf_counter=lambda: now[0]))
-    monkeypatch.setattr("kinetree.sweeps.running.executor_of", no_processes)
-    monkeypatch.setattr("kinetree.sweeps.running.os.cpu_count", lambda: 4)
+    monkeypatch.setattr("kinetree_sweeps.running.clock", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("kinetree_sweeps.running.executor_of", no_processes)
+    monkeypatch.setattr("kinetree_sweeps.running.os.cpu_count", lambda: 4)
     study = {"study": takes, "parameters": {"x": np.arange(40.0)}, "rows_per_part": 4, "progress": False}
     with pytest.raises(NotImplementedError) if processes else contextlib.nullcontext():
         kt.sweep(**study)

@@ -209,10 +209,13 @@ def _run(
     if units and output is not None and not several and in_units is None:
         note(f"{output} is in SI, since arrays of .npz cannot name a unit: .csv and .parquet can")
     from ..io.atomic_files import beside
-    from ..sweeps.motion_tables.dynamics_by_rows import METHODS, over_table
-    from ..sweeps.motion_tables.table_picture import draw_table
+    from ..io.packages_above import module_above
+    from ..sweeps import over_table
 
-    which, lines, rows, seconds = METHODS[method][1], [], 0, 0.0
+    methods = module_above("kinetree_sweeps.motion_tables.dynamics_by_rows").METHODS
+    draw_table = module_above("kinetree_sweeps.motion_tables.table_picture").draw_table
+
+    which, lines, rows, seconds = methods[method][1], [], 0, 0.0
     with TemporaryDirectory(prefix="kinetree-") as folder:
         for k, (typed, robot) in enumerate(cases):
             start = _Start(robot, given.of_gallery, q_guess)
@@ -266,10 +269,12 @@ def _tell_of_friction(given: GivenRobot, robots: list[Robot]) -> None:
 
 def _tell_of_limits(robot: Robot, file: Path, whose: str) -> None:
     """Say which joints would need more than their motors can give."""
+    from ..io.packages_above import module_above
     from ..io.paths import is_folder
     from ..io.tables.reading import open_table
     from ..simulation.records.limits_in_words import beyond, in_words
-    from ..sweeps.motion_tables.dynamics_by_rows import units_of
+
+    units_of = module_above("kinetree_sweeps.motion_tables.dynamics_by_rows").units_of
 
     if is_folder(file) or not np.isfinite(robot.effort_limits).any():
         return

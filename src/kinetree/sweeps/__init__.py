@@ -1,5 +1,7 @@
 """Sweeps: a study computed for thousands or millions of designs, on this machine or on many.
 
+They are in a package above kinetree, ``kinetree_sweeps``.
+
 Examples
 --------
 >>> import kinetree as kt

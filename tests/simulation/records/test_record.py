@@ -18,7 +18,7 @@ from kinetree.motion import trajectories
 from kinetree.simulation.records import files
 from kinetree.simulation.records.energy_balance import NAMES
 from kinetree.simulation.records.record import FIELDS
-from kinetree.sweeps.motion_tables.dynamics_by_rows import units_of
+from kinetree_sweeps.motion_tables.dynamics_by_rows import units_of
 
 
 @pytest.fixture(scope="module")

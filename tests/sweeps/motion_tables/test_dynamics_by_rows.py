@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.sweeps import over_table
-from kinetree.sweeps.motion_tables import dynamics_by_rows
+from kinetree_sweeps.motion_tables import dynamics_by_rows
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.parquet as parquet  # noqa: E402

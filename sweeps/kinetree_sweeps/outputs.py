@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
-from ..studies.measures import Measure, MovedBatch, measures
+from kinetree.errors import OptionError, ShapeError, UnknownNameError
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+from kinetree.studies.measures import Measure, MovedBatch, measures
 
 
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments, refuse_unknown
-from ..former_names import former_arguments
-from ..io.tables.formats import format_of, need_pyarrow
-from ..simulation.worlds.draws import LogUniform, Normal, Uniform, uniform
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, ShapeError, UnknownNameError, explains_arguments, refuse_unknown
+from kinetree.former_names import former_arguments
+from kinetree.io.tables.formats import format_of, need_pyarrow
+from kinetree.simulation.worlds.draws import LogUniform, Normal, Uniform, uniform
+from kinetree.spatial.arrays import Array
 
 DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "table")

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OptionError
-from ...io.paths import is_folder
-from ...io.pictures import drawing
-from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
-from ...io.tables.reading import open_table
-from ...io.units import ShownUnits
-from ...robot.robot import Robot
+from kinetree.errors import OptionError
+from kinetree.io.paths import is_folder
+from kinetree.io.pictures import drawing
+from kinetree.io.plot_style import height_beside, keep_zero_flat, legend_beside, line
+from kinetree.io.tables.reading import open_table
+from kinetree.io.units import ShownUnits
+from kinetree.robot.robot import Robot
+
 from .dynamics_by_rows import units_of
 
 WIDTH, HEIGHT = 9.0, 3.0

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, MissingFileError, OptionError, OutputError
-from ..io.atomic_files import beside
-from ..io.tables.formats import need_pyarrow
-from ..spatial.arrays import Array
+from kinetree.errors import FileFormatError, MissingFileError, OptionError, OutputError
+from kinetree.io.atomic_files import beside
+from kinetree.io.tables.formats import need_pyarrow
+from kinetree.spatial.arrays import Array
 
 MANIFEST, VERSION = "_sweep.json", 1
 PART = re.compile(r"part-(\d{6,})\.parquet")

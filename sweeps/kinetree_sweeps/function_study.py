@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import OptionError
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError
+from kinetree.spatial.arrays import Array
+
 from .fingerprints import fingerprint_of
 
 Columns = Mapping[str, Array]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import FileFormatError, PathError
-from ...io.tables.columns import Wanted
-from ...io.tables.parts import OpenTable, Part, Rows
-from ...spatial.arrays import Array
+from kinetree.errors import FileFormatError, PathError
+from kinetree.io.tables.columns import Wanted
+from kinetree.io.tables.parts import OpenTable, Part, Rows
+from kinetree.spatial.arrays import Array
 
 if TYPE_CHECKING:
-    from ...robot.robot import Robot
+    from kinetree.robot.robot import Robot
 
 Law = Callable[..., Array]
 Fault = Callable[[int, str], FileFormatError]

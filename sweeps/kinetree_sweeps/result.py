@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, explains_arguments, refuse_unknown
-from ..former_names import former_arguments
-from ..io.paths import as_path
-from ..io.tables.formats import need_pyarrow
-from ..spatial.arrays import Array
+from kinetree.errors import OptionError, explains_arguments, refuse_unknown
+from kinetree.former_names import former_arguments
+from kinetree.io.paths import as_path
+from kinetree.io.tables.formats import need_pyarrow
+from kinetree.spatial.arrays import Array
+
 from .folder import FAILURE, ROW, SweepFolder
 
 BINS = 4096

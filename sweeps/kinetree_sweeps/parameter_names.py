@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.ground import Ground
-from ..control.base import Sum
-from ..errors import OptionError, refuse_unknown
-from ..evaluation.parameters import Place, own_numbers
-from ..forces.element import ForceElement
-from ..model.joint_fields import PER_FREEDOM
-from ..model.parameters import OF_SOME
-from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, POINTS_FOLLOW_FRAMES
-from ..robot.robot import Robot
-from ..spatial.arrays import Array
+from kinetree.contact.ground import Ground
+from kinetree.control.base import Sum
+from kinetree.errors import OptionError, refuse_unknown
+from kinetree.evaluation.parameters import Place, own_numbers
+from kinetree.forces.element import ForceElement
+from kinetree.model.joint_fields import PER_FREEDOM
+from kinetree.model.parameters import OF_SOME
+from kinetree.model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, POINTS_FOLLOW_FRAMES
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 AXES = ("x", "y", "z")
 OF_MODEL, OF_CONTROLLER, OF_ELEMENTS, OF_START = "model", "controller", "elements", "start"

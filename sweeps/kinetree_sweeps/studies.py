@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.joint_friction import PARAMETERS
-from ..errors import (
+from kinetree.algorithms.joint_friction import PARAMETERS
+from kinetree.errors import (
     KinetreeError,
     KinetreeWarning,
     OptionError,
@@ -21,18 +21,19 @@ from ..errors import (
     explains_arguments,
     refuse_unknown_arguments,
 )
-from ..former_names import former_arguments
-from ..motion.trajectory_interface import Trajectory
-from ..robot.load import as_robot
-from ..simulation.arguments import force_elements
-from ..simulation.integrators.fixed_step_methods import ADAPTIVE
-from ..simulation.prescribed import Prescribed
-from ..simulation.records.record import Record
-from ..simulation.run_warnings.unheld import without_ranges
-from ..simulation.simulator import simulate
-from ..spatial.arrays import Array
-from ..spatial.numbers import shown, whole_number
-from ..studies.measures import Measure, MovedBatch, one_of_batch
+from kinetree.former_names import former_arguments
+from kinetree.motion.trajectory_interface import Trajectory
+from kinetree.robot.load import as_robot
+from kinetree.simulation.arguments import force_elements
+from kinetree.simulation.integrators.fixed_step_methods import ADAPTIVE
+from kinetree.simulation.prescribed import Prescribed
+from kinetree.simulation.records.record import Record
+from kinetree.simulation.run_warnings.unheld import without_ranges
+from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import shown, whole_number
+from kinetree.studies.measures import Measure, MovedBatch, one_of_batch
+
 from .folder import FAILURE
 from .function_study import AT_ONCE, LOST, NOT_CLOSED, Columns, SweepStudy
 from .outputs import chosen, take

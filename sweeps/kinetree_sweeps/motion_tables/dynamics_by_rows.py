@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import (
+from kinetree.errors import (
     FileFormatError,
     Message,
     MissingFileError,
@@ -30,22 +30,23 @@ from ...errors import (
     refuse_unknown,
     warn,
 )
-from ...evaluation.checks import check_threads
-from ...former_names import former_arguments
-from ...identification.doubts.about_samples import doubtful_angles
-from ...io.paths import as_path, file_meant, is_folder
-from ...io.progress import Bar
-from ...io.tables.columns import Wanted
-from ...io.tables.converting import Law, convert
-from ...io.tables.formats import FORMATS, need_pyarrow
-from ...io.tables.parts import OpenTable
-from ...io.tables.reading import open_table
-from ...io.tables.writing import Sink, new_table
-from ...io.units import ShownUnits
-from ...model.force_units import FORCE_OF
-from ...robot.load import as_robot
-from ...robot.robot import Robot
-from ...spatial.arrays import Array
+from kinetree.evaluation.checks import check_threads
+from kinetree.former_names import former_arguments
+from kinetree.identification.doubts.about_samples import doubtful_angles
+from kinetree.io.paths import as_path, file_meant, is_folder
+from kinetree.io.progress import Bar
+from kinetree.io.tables.columns import Wanted
+from kinetree.io.tables.converting import Law, convert
+from kinetree.io.tables.formats import FORMATS, need_pyarrow
+from kinetree.io.tables.parts import OpenTable
+from kinetree.io.tables.reading import open_table
+from kinetree.io.tables.writing import Sink, new_table
+from kinetree.io.units import ShownUnits
+from kinetree.model.force_units import FORCE_OF
+from kinetree.robot.load import as_robot
+from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
+
 from ..fingerprints import fingerprint_of
 from ..folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, OptionError, OutputError, Setting, refuse_unknown_arguments, warn
-from ..io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
-from ..io.interrupts import interrupts_passed_on
-from ..io.paths import as_path
-from ..io.pickled_calls import pickled
-from ..io.progress import Bar
-from ..io.tables.formats import need_pyarrow
-from ..spatial.arrays import Array
-from ..spatial.numbers import whole_number
+from kinetree.errors import KinetreeError, OptionError, OutputError, Setting, refuse_unknown_arguments, warn
+from kinetree.io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
+from kinetree.io.interrupts import interrupts_passed_on
+from kinetree.io.paths import as_path
+from kinetree.io.pickled_calls import pickled
+from kinetree.io.progress import Bar
+from kinetree.io.tables.formats import need_pyarrow
+from kinetree.spatial.arrays import Array
+from kinetree.spatial.numbers import whole_number
+
 from .designs import Design, DesignRows, as_design, has_distributions, parts, relative_names
 from .folder import FAILURE, ROW, KeptParts, Manifest, SweepFolder, columns_of
 from .function_study import LOST, NOT_CLOSED, FunctionStudy, SweepStudy
@@ -67,7 +68,7 @@ def sweep(
     parameters : mapping, table, path or Design
         For each parameter, values (every combination is computed) or a distribution (:class:`kinetree.Uniform`,
         :class:`kinetree.LogUniform`, :class:`kinetree.Normal`); or a data frame, or a ``.parquet`` or ``.csv`` file,
-        with one row per design; see :mod:`kinetree.sweeps.parameter_names` for the names of a robot's parameters.
+        with one row per design; see :mod:`kinetree_sweeps.parameter_names` for the names of a robot's parameters.
     output : path, optional
         A folder for the results. If it already contains some parts of the same sweep, only the rest is computed.
         Without a folder, results are kept as long as the returned object exists.
@@ -110,7 +111,8 @@ def sweep(
         warn(said, DeprecationWarning)
         draws = options.pop("samples")
     if options:
-        from ..simulation.simulator import simulate
+        from kinetree.simulation.simulator import simulate
+
         from .studies import Forces, Simulations
 
         takers = (sweep, Simulations, Forces, simulate)

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, warn
-from ..io.paths import as_path, whole_content
-from ..model.formats.source import Source
-from ..model.formats.yaml_nodes import Node, Scalar, Table
-from ..robot.load import load
-from ..simulation.prescribed import BoundMotion, Prescribed
-from ..simulation.worlds.draws import LogUniform, Normal, Uniform
-from ..studies.named_systems import NAMES, motion, start
-from ..studies.user_study import MARK, StudyPlan, StudyReader
+from kinetree.errors import OptionError, warn
+from kinetree.io.paths import as_path, whole_content
+from kinetree.model.formats.source import Source
+from kinetree.model.formats.yaml_nodes import Node, Scalar, Table
+from kinetree.robot.load import load
+from kinetree.simulation.prescribed import BoundMotion, Prescribed
+from kinetree.simulation.worlds.draws import LogUniform, Normal, Uniform
+from kinetree.studies.named_systems import NAMES, motion, start
+from kinetree.studies.user_study import MARK, StudyPlan, StudyReader
+
 from .designs import DESIGNS, Design, TableDesign, as_design
 from .function_study import SweepStudy
 from .studies import Forces, Simulations

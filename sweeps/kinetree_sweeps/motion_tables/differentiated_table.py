@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import FileFormatError, ModelWarning, OptionError, warn
-from ...identification.differentiation.differentiated import DifferentiatedMotion, differentiated
-from ...identification.doubts.about_samples import doubtful_steps
-from ...io.tables.columns import Wanted
-from ...io.tables.parts import OpenTable, Part, Rows
-from ...io.tables.reading import open_table
-from ...io.tables.times import lost_digits, not_increasing, repeated, words_about_repeated
+from kinetree.errors import FileFormatError, ModelWarning, OptionError, warn
+from kinetree.identification.differentiation.differentiated import DifferentiatedMotion, differentiated
+from kinetree.identification.doubts.about_samples import doubtful_steps
+from kinetree.io.tables.columns import Wanted
+from kinetree.io.tables.parts import OpenTable, Part, Rows
+from kinetree.io.tables.reading import open_table
+from kinetree.io.tables.times import lost_digits, not_increasing, repeated, words_about_repeated
 
 if TYPE_CHECKING:
-    from ...robot.robot import Robot
+    from kinetree.robot.robot import Robot
 
 Units = Mapping[str, Mapping[str, str]]
 
