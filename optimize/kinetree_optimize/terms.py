@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algorithms import kinematics
+from kinetree.algorithms.clearance.of_robot import separations
 from kinetree.errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError, refuse_unknown
 from kinetree.evaluation.law_kernels import is_condition, refuse_nested
 from kinetree.model.pose import rpy_matrix
 from kinetree.model.tree import Model
 from kinetree.motion.trajectory_interface import Trajectory
+from kinetree.robot.clearance import chosen_pairs
 from kinetree.simulation.worlds.instant import Moment
 from kinetree.spatial import Scalar, Vec3
 from kinetree.spatial.arrays import Array, quaternions_of
@@ -295,6 +297,48 @@ class FrameVelocity(Term):
     def names(self, model: Model, count: int) -> list[str]:
         """Return ``speed of FRAME along AXIS`` for each axis."""
         return [f"speed of {self.frame} along {axis}" for axis in "xyz"]
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeClearance(Term):
+    """Signed distances between shapes, less those that are wanted: negative where shapes overlap.
+
+    As a limit it keeps shapes apart: ``Bounded(Clearance([("hand", "table")]), lower=0.02)``, in meters.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of str, optional
+        Names of shapes or bodies; by default all that may touch.
+    target : float
+    """
+
+    pairs: Sequence[Sequence[str]] | None = None
+    target: float = 0.0
+    called: ClassVar[str] = "clearance"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.isfinite(np.asarray(self.target, dtype=float)).all() or np.ndim(self.target):
+            raise OptionError(f"the target of Clearance is one distance in meters, not {self.target!r}")
+
+    def _chosen(self, model: Model) -> list[tuple[int, int]]:
+        found = list(chosen_pairs(model, self.pairs))
+        if not found:
+            raise ModelError(f"a Clearance of {model.name!r}: none of its {len(model.shapes)} shapes may touch another")
+        return found
+
+    def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
+        """Return distances less the target."""
+        return [x.distance - self.target for x in separations(m.tree, m.q, self._chosen(m.tree))]
+
+    def names(self, model: Model, count: int) -> list[str]:
+        """Return ``clearance of FIRST and SECOND`` for each pair."""
+        shapes = model.shapes
+        return [f"clearance of {shapes[i].name} and {shapes[j].name}" for i, j in self._chosen(model)]
+
+
+Clearance = ShapeClearance
+"""Its public name; :class:`kinetree.Clearance` is what a robot tells of its distances."""
 
 
 @dataclass(frozen=True, eq=False)

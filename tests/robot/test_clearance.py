@@ -108,3 +108,18 @@ def test_sampling_finds_pairs_that_never_or_always_meet():
     assert left.clearance(left.neutral()).pairs == (("b1", "b2"),)
     with pytest.raises(UnknownNameError):
         robot.without_contacts([("b0", "b9")])
+
+
+def test_distances_along_a_motion_are_drawn(tmp_path):
+    b = kt.Builder("slider").body("head", "base", kt.Prismatic("x"), mass=1.0).shape("head", kt.shapes.Sphere(0.1))
+    robot = b.shape("base", kt.shapes.Sphere(0.1), (0.5, 0, 0), name="post").allow_contact("head", "post").build()
+    found = robot.clearance(np.linspace(0, 0.4, 11)[:, None])
+    figure = found.plot(np.linspace(0, 1, 11), tmp_path / "apart.png", wanted=0.05)
+    assert (tmp_path / "apart.png").stat().st_size > 1000
+    curve = figure.axes[0].lines[0].get_ydata()
+    assert curve == pytest.approx(1e3 * found.distances[:, 0])
+    assert [text.get_text() for text in figure.axes[1].get_yticklabels()] == ["head - post"]
+    with pytest.raises(OptionError, match="one entry for each of 11 samples"):
+        found.plot([0.0, 1.0])
+    with pytest.raises(OptionError, match="one motion"):
+        robot.clearance([0.0]).plot()

@@ -31,6 +31,7 @@ from ..robot.robot import Robot, require_robot
 from ..spatial import Matrix3
 from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import real_number, whole_number
+from .clear_configurations import cleared, refuse_near
 
 WHAT = ("pose", "position", "orientation")
 """The part of a frame's pose that has to match."""
@@ -71,6 +72,8 @@ class IKSolution:
         Angle from the goal in radians; zero if the orientation does not matter.
     iterations : ndarray of int, shape (...)
         Number of steps of all attempts.
+    clearance : ndarray, shape (...), or None
+        The smallest distance of shapes, if one was asked for.
     """
 
     q: Array
@@ -78,6 +81,7 @@ class IKSolution:
     position_error: Array
     angle_error: Array
     iterations: Array
+    clearance: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def inverse_kinematics(
     robot: Robot, frame: str | Sequence[str], pose: Any, q_guess: ArrayLike | None = None, *,
     what: str | Sequence[str] = "pose", joints: Sequence[str] | None = None, tolerance: float = 1e-9,
     iterations: int = 200, attempts: int = 30, rng: np.random.Generator | int = 0, must_reach: bool = True,
-    threads: int = 1,
+    threads: int = 1, clearance: float | None = None,
 ) -> IKSolution:  # fmt: skip
     """Find configurations that bring frames to poses.
 
@@ -146,6 +150,9 @@ def inverse_kinematics(
         Whether to raise an error if a pose is not reached; otherwise check ``reached``.
     threads : int
         Threads that share the batch.
+    clearance : float, optional
+        Smallest distance, in meters, that all pairs of shapes that may touch keep from one another; ``reached`` is
+        false where none was found.  Zero means that nothing overlaps.
 
     Returns
     -------
@@ -182,7 +189,28 @@ def inverse_kinematics(
     )  # fmt: skip
     if must_reach:
         _refuse(solution, [goal.frame for goal in goals], attempts)
-    return solution
+    if clearance is None:
+        return solution
+    nearest = real_number(clearance, "clearance")
+    starts = make(steps.tree).random_configuration(rng, attempts - 1)
+
+    def solve(lanes: Array, guesses: Array) -> tuple[Array, Array]:
+        here = np.clip(guesses, steps.low, steps.high)
+        found, _ = _Search(steps, numbers[lanes], tolerance, iterations, threads).found(here, 1, rng)
+        return np.array(found.q), found.reached(tolerance)
+
+    held = [
+        (goal.frame, slice(0 if goal.rotation is not None else 3, 6 if goal.position is not None else 3))
+        for goal in goals
+    ]
+    moving = np.array([k in steps.columns for k in range(robot.nv)])
+    flat, before = solution.q.reshape(-1, robot.nq), solution.reached.reshape(-1)
+    q, clear, least = cleared(robot, solve, flat, before, held, moving, nearest, lambda: starts)
+    if must_reach:
+        refuse_near(robot, q, clear, before, nearest)
+    return replace(
+        solution, q=q.reshape(solution.q.shape), reached=clear.reshape(batch), clearance=least.reshape(batch)
+    )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from kinetree_optimize.problem import MotionProblem as MotionProblem
 from kinetree_optimize.problem import optimize as optimize
 from kinetree_optimize.solver import Progress as Progress
 from kinetree_optimize.terms import Bounded as Bounded
+from kinetree_optimize.terms import Clearance as Clearance
 from kinetree_optimize.terms import Effort as Effort
 from kinetree_optimize.terms import FramePosition as FramePosition
 from kinetree_optimize.terms import FrameRotation as FrameRotation

@@ -7,21 +7,27 @@ each two kinds is a function that takes poses and sizes.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms.clearance import of_robot, pairs
 from ..algorithms.clearance.placed_solids import PlacedSolid
 from ..errors import ExplainsArguments, ModelError, OptionError
 from ..evaluation.law_kernels import LawProgram, can_compile
+from ..io.distance_plot import plot_distances
 from ..model.shapes.pairs import check_pair, shapes_named
 from ..model.tree import Model
 from ..spatial import Matrix3, MatrixRotation, Scalar, Transform, Vec3
 from ..spatial.arrays import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Pair = tuple[int, int]
 
@@ -88,6 +94,23 @@ class Clearance(ExplainsArguments):
             raise ModelError("there are no pairs of shapes that may touch")
         found = self.distances.argmin(axis=-1)
         return int(found) if found.ndim == 0 else found
+
+    def plot(
+        self, time: ArrayLike | None = None, path: str | os.PathLike[str] | None = None, *, wanted: float = 0.0
+    ) -> Figure:
+        """Draw the distances along a motion: the smallest one, and each pair as a row colored by how near it is.
+
+        Parameters
+        ----------
+        time : array_like, shape (samples,), optional
+            Times of the configurations.
+        path : path-like, optional
+            Where to save the picture.
+        wanted : float
+            What is nearer than this, in meters, is red.
+        """
+        names = [f"{first} - {second}" for first, second in self.pairs]
+        return plot_distances(names, self.distances, None if time is None else np.asarray(time), wanted, path)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Return the distances."""
