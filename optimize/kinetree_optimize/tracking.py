@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,11 @@ from numpy.typing import ArrayLike
 from kinetree.errors import ExplainsArguments, OptionError, ShapeError
 from kinetree.spatial.arrays import Array
 
+from . import c_tables
+from .c_tables import EARLY
 from .held_friction import with_friction_held
 from .plan import Plan
 from .riccati import NodeLayout, RiccatiProgram
-
-EARLY = 1e-9
-"""By how much of a step a sample may come before its node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,26 @@ class Follower(ExplainsArguments):
     def __call__(self, t: float, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the forces on all freedoms."""
         return self.plan.problem.dynamics.on_freedoms(self.action(t, q, v))
+
+    def for_c(self, robot: Any) -> Any:
+        """Return the law at one node for C, which ``robot.codegen(folder, controllers={...})`` writes."""
+        return c_tables.law(self, robot)
+
+    def codegen(self, folder: str | Path, prefix: str = "plan") -> Path:
+        """Write this follower as C99 that allocates nothing: the law, and the plan with its gains as constants.
+
+        Parameters
+        ----------
+        folder : str or Path
+        prefix : str
+            Names of files and functions begin with it: call ``prefix_plan(t, q, v, tau)`` of the header.
+
+        Returns
+        -------
+        Path
+            The header with the plan, ``prefix_plan.h``, beside ``prefix.c``, ``prefix.h`` and ``prefix_test.c``.
+        """
+        return c_tables.write(self, folder, prefix)
 
 
 def follow(plan: Plan) -> Follower:
