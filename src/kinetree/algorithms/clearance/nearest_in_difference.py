@@ -52,7 +52,7 @@ MOVED_APART = 2e-3
 MOST_ROUNDS = 24
 """How often solids are moved apart anew at most."""
 
-NORMAL_SETTLED = 1e-24
+NORMAL_SETTLED = 1e-20
 """Square of the change of a normal that ends these rounds."""
 
 SLOWEST = 0.95
@@ -73,10 +73,10 @@ AGREED = 1e-15
 NEARLY_AGREED = 3e-3
 """The same where another search follows."""
 
-POLISHED = 1e-4
+POLISHED = 1e-5
 """Width of smoothed kinks with which the last search begins, see :mod:`.smooth_search`."""
 
-QUICKLY = 0.03
+QUICKLY = 0.01
 """By how much kinks become narrower in each of its steps."""
 
 MOST_POLISHING = 20
@@ -85,7 +85,7 @@ MOST_POLISHING = 20
 CURVED = ("cylinder", "ellipsoid")
 """Kinds with curved surfaces besides a radius around everything."""
 
-NO_WORSE = 1e-11
+NO_WORSE = 1e-9
 """How much less a gap may be, relative to the size of a pair, if it was found by the last search."""
 
 THIN = 1e-30
@@ -242,19 +242,25 @@ def _from_normal(pair: Difference, size: Scalar, normal: Vec3) -> Separation:
     little, gap = size * MOVED_APART, pair.gap(normal)
     if curved:
         moved = where(gap < little, little - gap, 0.0)
-        normal, first, second = _nearest(pair, normal, moved, NEARLY_AGREED)
+        search = _nearest(pair, normal * moved, _first_corner(pair, normal, normal * moved), NEARLY_AGREED)
+        normal, first, second = _ends(search, normal * moved)
         return _polished(pair, pair.gap(normal), normal, first, second)
-    state = [float(MOST_ROUNDS), gap, *normal, *ZERO3, *ZERO3, -1.0]
+    moved = where(gap < little, little - gap, 0.0)
+    begun = _first_corner(pair, normal, normal * moved)
+    state = [float(MOST_ROUNDS), gap, *normal, -1.0, *ZERO3, *ZERO3, *(normal * moved), *begun]
+    at = len(state) - len(begun)
     key = ("moved apart", pair.kinds, len(pair.first), len(pair.second))
 
     def step(numbers: list[Scalar]) -> list[Scalar]:
         own = pair.of(numbers[len(state) :])
-        little, gap, before = MOVED_APART * _size(own), numbers[1], Vec3(*numbers[2:5])
+        little, gap, before, last = MOVED_APART * _size(own), numbers[1], Vec3(*numbers[2:5]), numbers[5]
         moved = where(gap < little, little - gap, 0.0)
-        normal, first, second = _nearest(own, before, moved, AGREED)
+        search = _nearest(own, before * moved, _shifted(numbers[at : len(state)], Vec3(*numbers[at - 3 : at]),
+                          before * moved), AGREED)  # fmt: skip
+        normal, first, second = _ends(search, before * moved)
         new = own.gap(normal)
         off = normal - before
-        step, last = off.dot(off), numbers[11]
+        step = off.dot(off)
         going = (moved > 0.0) & (step > NORMAL_SETTLED)
         # steps become shorter by nearly the same factor each time: every other time all that follow are taken at once
         factor = sqrt(where(last > 0.0, minimum(step / where(last > 0.0, last, 1.0), SLOWEST), 0.0))
@@ -262,12 +268,12 @@ def _from_normal(pair: Difference, size: Scalar, normal: Vec3) -> Separation:
         wider = own.gap(farther)
         leap = going & (wider > new)
         return [
-            where(going, numbers[0] - 1.0, 0.0), where(leap, wider, new), *chosen(leap, farther, normal), *first,
-            *second, where(leap, -1.0, step),
+            where(going, numbers[0] - 1.0, 0.0), where(leap, wider, new), *chosen(leap, farther, normal),
+            where(leap, -1.0, step), *first, *second, *(before * moved), *search,
         ]  # fmt: skip
 
     found = repeat(key, step, state, pair.numbers(), MOST_ROUNDS, 0)
-    gap, normal, first, second = found[1], *(Vec3(*found[k : k + 3]) for k in (2, 5, 8))
+    gap, normal, first, second = found[1], *(Vec3(*found[k : k + 3]) for k in (2, 6, 9))
     middle = (first + second) * 0.5
     return Separation(gap, middle - normal * (0.5 * gap), middle + normal * (0.5 * gap), normal)
 
@@ -389,20 +395,45 @@ def directions(count: int) -> tuple[Vec3, ...]:
     return tuple(found)
 
 
-def _nearest(pair: Difference, way: Vec3, moved: Scalar, agreed: float) -> tuple[Vec3, Vec3, Vec3]:
-    """Return the normal and the nearest points of solids of which the second is moved some way, and then moved back."""
-    pair = pair._replace(to=pair.to + way * moved)
+def _first_corner(pair: Difference, way: Vec3, moved: Vec3) -> list[Scalar]:
+    """Return the state of a search that begins with one point of the difference, if the second solid is moved."""
     first, second = pair.points(way)
-    w = second - first
-    state = [1.0, *w, *first, *w, *first, *w, *first, *w, *first]
+    w = second + moved - first
+    return [1.0, *w, *first, *w, *first, *w, *first, *w, *first]
+
+
+def _shifted(search: Scalars, before: Vec3, after: Vec3) -> list[Scalar]:
+    """Return the state of a search if the second solid is moved in another way than before."""
+    more = after - before
+    places = [Vec3(*search[k : k + 3]) for k in range(1, len(search), 3)]  # of the difference, of the first, and so on
+    moved = [place if k % 2 else place + more for k, place in enumerate(places)]
+    one, two, three = zip(moved[2::2], moved[3::2], strict=True)
+    best = None
+    for newest, others in ((one, (two, three, three)), (two, (three, three, three))):
+        v, own = _of_corners(newest, _nearest_of_corners(newest, others))
+        square = v.dot(v)
+        if best is None:
+            best, at, on = square, v, own
+        else:
+            at, on = chosen(square < best, v, at), chosen(square < best, own, on)
+    return [1.0, *at, *on, *(x for place in moved[2:] for x in place)]
+
+
+def _nearest(pair: Difference, moved: Vec3, begun: Scalars, agreed: float) -> Scalars:
+    """Return the state at the end of a search for the nearest points, if the second solid is moved."""
+    pair = pair._replace(to=pair.to + moved)
     key = ("step toward nearest", pair.kinds, len(pair.first), len(pair.second), agreed)
 
     def step(numbers: list[Scalar]) -> list[Scalar]:
-        return _step(pair.of(numbers[len(state) :]), numbers, agreed)
+        return _step(pair.of(numbers[len(begun) :]), numbers, agreed)
 
-    found = repeat(key, step, state, pair.numbers(), MOST_CORNERS, 0)
-    v, first = Vec3(*found[1:4]), Vec3(*found[4:7])
-    return v * (1.0 / length(v)), first, first + v - way * moved
+    return repeat(key, step, begun, pair.numbers(), MOST_CORNERS, 0)
+
+
+def _ends(search: Scalars, moved: Vec3) -> tuple[Vec3, Vec3, Vec3]:
+    """Return the normal and the nearest points, the second one moved back."""
+    v, first = Vec3(*search[1:4]), Vec3(*search[4:7])
+    return v * (1.0 / length(v)), first, first + v - moved
 
 
 Corner = tuple[Vec3, Vec3]
@@ -417,10 +448,7 @@ def _step(pair: Difference, state: Scalars, agreed: float) -> list[Scalar]:
     square = v.dot(v)
     open_ = square - v.dot(w) > agreed * square
     found = _nearest_of_corners((w, first), corners)
-    e1, e2 = (found.corners[k][0] - w for k in (0, 1))
-    f1, f2 = (found.corners[k][1] - first for k in (0, 1))
-    new = w + e1 * found.shares[0] + e2 * found.shares[1]
-    on = first + f1 * found.shares[0] + f2 * found.shares[1]
+    new, on = _of_corners((w, first), found)
     better = open_ & (new.dot(new) < square)
     return [
         where(better, 1.0, 0.0), *chosen(better, new, v), *chosen(better, on, own), *w, *first,
@@ -433,6 +461,14 @@ class NearestOfCorners(NamedTuple):
 
     corners: tuple[Corner, Corner]
     shares: tuple[Scalar, Scalar]
+
+
+def _of_corners(newest: Corner, found: NearestOfCorners) -> Corner:
+    """Return the nearest point itself, and that of the first solid from which it comes."""
+    w, first = newest
+    (w1, first1), (w2, first2) = found.corners
+    one, other = found.shares
+    return w + (w1 - w) * one + (w2 - w) * other, first + (first1 - first) * one + (first2 - first) * other
 
 
 def _nearest_of_corners(newest: Corner, others: Sequence[Corner]) -> NearestOfCorners:
