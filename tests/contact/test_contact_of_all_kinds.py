@@ -163,6 +163,48 @@ def test_an_ellipsoid_rocks_as_its_curvature_says():
     assert 2.0 * np.pi / period == pytest.approx(w, rel=5e-3)
 
 
+def on_grid(shape, heights, size=(8.0, 8.0), friction=0.6):
+    built = (
+        kt.Builder("on").shape("base", S.HeightGrid(size, heights))
+        .body("thing", "base", kt.Free(), mass=1.0, inertia=inertia(shape)).shape("thing", shape, friction=friction)
+    )  # fmt: skip
+    return kt.Robot(built.build().model, backend="compiled")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["box", "sphere", "capsule", "cylinder"])
+def test_a_slope_of_triangles_is_a_plane(kind):
+    """On heights that rise evenly everything moves as on a plane, into which the same points sink."""
+    slope = 0.3
+    heights = -np.tan(slope) * np.linspace(-4, 4, 9)[:, None] * np.ones(9)
+    shape = SOLIDS[kind]
+    turned = [0, np.sin(slope / 2), 0, np.cos(slope / 2)]
+    high = {"box": 0.06, "sphere": 0.1, "capsule": 0.15, "cylinder": 0.1}[kind] + 0.005
+    q = [*turned, 0.13 + high * np.sin(slope), 0.07, -np.tan(slope) * 0.13 + high * np.cos(slope)]
+    plane = (
+        kt.Builder("on").shape("base", S.HalfSpace(), rpy=(0, slope, 0))
+        .body("thing", "base", kt.Free(), mass=1.0, inertia=inertia(shape)).shape("thing", shape, friction=0.6)
+    )  # fmt: skip
+    ends = [
+        run(robot, q, time=0.5, samples=2).q[-1] for robot in (on_grid(shape, heights), kt.Robot(plane.build().model))
+    ]
+    assert np.linalg.norm(ends[0] - q) > 1e-3
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+@pytest.mark.slow
+def test_a_box_comes_to_rest_on_uneven_ground_and_a_ball_in_a_hollow():
+    x = np.linspace(-1, 1, 21)
+    bowl = 0.5 * (x[:, None] ** 2 + x**2)
+    ball = run(on_grid(S.Sphere(0.1), bowl, (2.0, 2.0)), [0, 0, 0, 1, 0.3, 0.1, 0.16], time=1.0)
+    places = ball.q[:, 4:6]
+    assert np.linalg.norm(places, axis=1).max() < 0.33
+    assert places[:, 0].min() < -0.2  # it rolls to the other side
+    hills = np.random.default_rng(3).normal(0, 0.02, (9, 9))
+    box = run(on_grid(S.Box((0.4, 0.3, 0.1)), hills, (4.0, 4.0), friction=0.9), [0, 0, 0, 1, 0.1, 0.05, 0.12], time=4.0)
+    assert np.ptp(box.q[30:], axis=0).max() < 1e-4
+
+
 @pytest.mark.thorough
 def test_ten_cubes_made_of_hulls_stand():
     b = kt.Builder("stack").shape("base", S.HalfSpace(), name="floor")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import ModelError, OptionError, UnsupportedError
+from kinetree.errors import ModelError, OptionError
 
 S, G = kt.shapes, 9.81
 STIFFNESS = 1e5
@@ -188,13 +188,6 @@ def test_it_says_what_it_cannot_do():
         kt.forces.ShapeContact.of(robot, shear_time=0.0)
     with pytest.raises(ModelError, match="friction must be finite and zero or positive"):
         kt.forces.ShapeContact.of(robot, friction=-0.1)
-    hills = S.HeightGrid((1, 1), [[0, 0], [0, 0.1]])
-    uneven = (
-        kt.Builder("uneven").shape("base", hills)
-        .body("a", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1)).shape("a", S.Cylinder(0.1, 0.1)).build()
-    )  # fmt: skip
-    with pytest.raises(UnsupportedError, match="contact between a height_field and a cylinder"):
-        kt.forces.ShapeContact.of(uneven)
 
 
 def stack(count, size=(0.2, 0.2, 0.1)):

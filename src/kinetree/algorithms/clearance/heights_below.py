@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -121,28 +122,44 @@ def _of_grid(solid: PlacedSolid, start: Vec3, up: Vec3, grid: Any) -> Scalar:
     """Return the height on the triangles of a grid that stands upright."""
     if isinstance(up.z, float) and abs(up.z - 1.0) > 1e-9:
         raise UnsupportedError("the height of a height field that is tilted")
-    (rows, columns), (long, wide) = grid.shape, solid.numbers
-    s, t = (start.x / long + 0.5) * (rows - 1.0), (start.y / wide + 0.5) * (columns - 1.0)
+    inside, height, _ = triangle_at(grid, solid.numbers, start.x, start.y)
+    return where(inside, height + solid.pose.translation.z, NOWHERE)
+
+
+def triangle_at(
+    grid: Any, size: Sequence[Scalar], x: Scalar, y: Scalar
+) -> tuple[Scalar, Scalar, tuple[Scalar, Scalar]]:
+    """Return whether a place is on a grid, and the height and slopes of the triangle there, in the grid's frame.
+
+    size: Of the grid along x and y.
+    """
+    (rows, columns), (long, wide) = grid.shape, size
+    s, t = (x / long + 0.5) * (rows - 1.0), (y / wide + 0.5) * (columns - 1.0)
     inside = (s >= 0.0) & (s <= rows - 1.0) & (t >= 0.0) & (t <= columns - 1.0)
-    heights = np.array(grid.heights, dtype=float).reshape(-1, 1)
-    i, j = _whole(s, rows - 2), _whole(t, columns - 2)
+    i, j = whole(s, rows - 2), whole(t, columns - 2)
 
     def corner(a: int, b: int) -> Scalar:
-        return _looked_up(heights, (i + a) * float(columns) + (j + b))
+        return looked_up(grid.table, (i + a) * float(columns) + (j + b))
 
     u, w = s - i, t - j
     h00, h10, h01, h11 = corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)
-    lower = h00 + u * (h10 - h00) + w * (h11 - h10)
-    upper = h00 + w * (h01 - h00) + u * (h11 - h01)
-    return where(inside, where(u > w, lower, upper) + solid.pose.translation.z, NOWHERE)
+    first = u > w
+    along_s, along_t = where(first, h10 - h00, h11 - h01), where(first, h11 - h10, h01 - h00)
+    slopes = along_s * ((rows - 1.0) / long), along_t * ((columns - 1.0) / wide)
+    return inside, h00 + u * along_s + w * along_t, slopes
 
 
-def _whole(s: Scalar, last: int) -> Scalar:
+@cache
+def _counted(count: int) -> np.ndarray:
+    return np.arange(count, dtype=float)[:, None]
+
+
+def whole(s: Scalar, last: int) -> Scalar:
     """Return the number of a grid line at or before a place, up to the last but one."""
-    return _looked_up(np.arange(last + 1, dtype=float)[:, None], s)
+    return looked_up(_counted(last + 1), s)
 
 
-def _looked_up(table: np.ndarray, row: Scalar) -> Scalar:
+def looked_up(table: np.ndarray, row: Scalar) -> Scalar:
     """Return an entry of a table of one column; fractions are cut off, rows beyond the ends are the first or last."""
     if scalar.can_gather(row):
         return scalar.gather(table, 0, row)

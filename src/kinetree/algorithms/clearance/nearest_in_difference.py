@@ -407,16 +407,21 @@ def _shifted(search: Scalars, before: Vec3, after: Vec3) -> list[Scalar]:
     more = after - before
     places = [Vec3(*search[k : k + 3]) for k in range(1, len(search), 3)]  # of the difference, of the first, and so on
     moved = [place if k % 2 else place + more for k, place in enumerate(places)]
-    one, two, three = zip(moved[2::2], moved[3::2], strict=True)
-    best = None
-    for newest, others in ((one, (two, three, three)), (two, (three, three, three))):
-        v, own = _of_corners(newest, _nearest_of_corners(newest, others))
-        square = v.dot(v)
-        if best is None:
-            best, at, on = square, v, own
-        else:
-            at, on = chosen(square < best, v, at), chosen(square < best, own, on)
+    at, on = _of_triangle(*zip(moved[2::2], moved[3::2], strict=True))
     return [1.0, *at, *on, *(x for place in moved[2:] for x in place)]
+
+
+def _of_triangle(one: Corner, two: Corner, three: Corner) -> Corner:
+    """Return the point of a triangle that is nearest to zero."""
+    at, on = _of_corners(one, _nearest_of_corners(one, (two, three, three)))
+    v, own = _of_corners(two, _nearest_of_corners(two, (three, three, three)))
+    closer = v.dot(v) < at.dot(at)
+    return chosen(closer, v, at), chosen(closer, own, on)
+
+
+def nearest_of_triangle(one: Vec3, two: Vec3, three: Vec3) -> Vec3:
+    """Return the point of a triangle that is nearest to zero."""
+    return _of_triangle((one, ZERO3), (two, ZERO3), (three, ZERO3))[0]
 
 
 def _nearest(pair: Difference, moved: Vec3, begun: Scalars, agreed: float) -> Scalars:

@@ -26,6 +26,7 @@ from .face_on_face import (
     polygon,
     within_face,
 )
+from .on_heights import UNEVEN, ball_on_heights, point_on_heights
 from .pairs import GROUND, ORDER, separation
 from .placed_solids import PlacedSolid, Scalars, Separation, called, chosen, smallest
 from .supports import farthest
@@ -128,7 +129,9 @@ def touching_area(a: PlacedSolid, b: PlacedSolid) -> TouchingArea:
     """Return the points at which two solids touch, or are nearest to doing so."""
     if a.kind == GROUND:
         return _on_plane(a, b)
-    if b.kind == GROUND or ORDER[a.kind] < ORDER[b.kind]:
+    if a.kind == UNEVEN:
+        return _on_heights(a, b)
+    if b.kind in (GROUND, UNEVEN) or ORDER[a.kind] < ORDER[b.kind]:
         return touching_area(b, a).swapped()
     if {a.kind, b.kind} <= {"sphere", "capsule"} or "sphere" in (a.kind, b.kind):
         return _nearest_point(a, b, separation(a, b))
@@ -323,11 +326,29 @@ def _lying(face: _TouchingSide, line: _TouchingSide, nearest: TouchingPoint, car
 def check_kinds(first: str, second: str) -> None:
     """Raise an error if contact of these kinds of solids is not known."""
     known = set(ORDER) - {GROUND}
-    if not ({first, second} <= known or (GROUND in (first, second) and {first, second} & known)):
+    if len({first, second} - known) > (first != second) or {first, second} == {UNEVEN, "ellipsoid"}:
         raise UnsupportedError(
             f"contact between a {first} and a {second}: there is none yet. Leave such pairs out, "
             "robot.without_contacts(pairs), or name others, pairs=..."
         )
+
+
+def _on_heights(ground: PlacedSolid, solid: PlacedSolid) -> TouchingArea:
+    """Return the points of a solid that may touch uneven ground; they have one normal, the mean by their depths."""
+    found, total = [], ZERO3
+    for place, carrier in _ON_PLANE[solid.kind](solid, -ground.pose.rotate(BASIS[2])):
+        if solid.kind in ("sphere", "capsule"):
+            depth, place, normal = ball_on_heights(ground, carrier, solid.numbers[0])
+        else:
+            depth, normal = point_on_heights(ground, place)
+        found.append(TouchingPoint(depth, place, (place, carrier)))
+        total = total + normal * (where(depth > 0.0, depth, 0.0) + NO_DEPTH)
+    normal = total * (1.0 / sqrt(total.dot(total)))
+    return TouchingArea(normal, found, [SHARES[solid.kind]] * len(found))
+
+
+NO_DEPTH = 1e-15
+"""Depth (m) that every point has in addition, so that there is a normal where nothing touches."""
 
 
 def _on_plane(plane: PlacedSolid, solid: PlacedSolid) -> TouchingArea:

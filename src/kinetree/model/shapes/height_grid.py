@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,6 +50,11 @@ class HeightGrid(Solid):
     def shape(self) -> tuple[int, int]:
         """Number of heights along x and along y."""
         return len(self.heights), len(self.heights[0])
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """All heights one after the other, (nx ny, 1), as data that code looks up."""
+        return np.array(self.heights).reshape(-1, 1)
 
     def numbers(self) -> tuple[float, ...]:
         """Return the lengths; the heights are data."""
