@@ -264,6 +264,15 @@ def test_progress_is_told_and_a_run_can_be_ended(studio):
     assert 0 < kept[-1] < 400
 
 
+def test_the_best_linear_feedback_brings_a_pose_back(studio):
+    robot, q = begin("two-link")
+    studio.heard({"do": "open", "system": "two-link"})
+    away = [q[0] + 0.1, q[1] - 0.1]
+    weights = {"kp": [100.0], "kd": [1.0], "ki": [0.01]}
+    found = result(studio, simulation(robot, away, goal=q, controller="LQR", seconds=3.0, method=STIFF, **weights))
+    assert np.abs(np.reshape(found["q"], (-1, 2))[-1] - q).max() < 1e-2
+
+
 @pytest.mark.parametrize("system", ["space-four-bar", "spatial-double-pendulum", "rolling-ball", "biped-planar"])
 def test_robots_with_bases_and_balls_have_motions_or_a_reason(studio, system):
     robot, q = begin(system)

@@ -112,6 +112,12 @@ def test_a_motion_is_planned_dragged_and_its_torque_seen(opened):
     studio.heard({"do": "save", "file": "mine.yaml"})
     studio.heard({"do": "open", "file": "mine.yaml"})
     assert studio.heard({"do": "offers", "pose": None})["last"]["motion"]["points"][2][0] == pytest.approx(2.0)
+    # other units are those of the table and the curves
+    page("kinetree.app.units.select.value = 0; kinetree.app.units.select.onchange(); 0")
+    shown = page("""document.querySelector('#dock [aria-label="crank_joint at point 3"]').value""")
+    assert float(shown) == pytest.approx(2.0)
+    assert "[rad]" in page("document.querySelector('#dock table.points').textContent")
+    page("kinetree.app.units.select.value = 1; kinetree.app.units.select.onchange(); 0")
     # a mistake is told where it is made
     page.set("time of point 2", "9")
     page.wait("document.querySelector('#dock .problem').textContent.includes('times must increase')")

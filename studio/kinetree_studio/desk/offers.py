@@ -45,7 +45,7 @@ def offers(document: Document, pose: Any) -> dict[str, Any]:
         "floating": robot.is_floating,
         "design": _design(robot),
         "sweeps": {of: _sweeps(robot, of == "simulation") for of in ("motion", "simulation")},
-        "last": {run.KIND: run.content() for run in document.runs if run.KIND in PANELS and run.text == document.text},
+        "last": {run.KIND: run.content() for run in document.runs if run.KIND in PANELS},
     }
 
 

@@ -55,6 +55,20 @@ class RunPanel {
     this.offers = await ask("offers", { pose: [...this.desk.app.q] });
     const { last } = this.offers;
     for (const [name, form] of Object.entries(this.forms)) form.begin(last[name]);
+    this.listen();
+  }
+
+  // Other units are written at once.
+  listen() {
+    const { app } = this.desk;
+    if (this.heard === app) return;
+    this.heard = app;
+    app.units.listeners.push(() => {
+      if (this.desk.app !== app || !this.offers) return;
+      for (const form of Object.values(this.forms)) form.make();
+      this.forms.sweep.picture.draw();
+      if (this.curves.told) this.curves.tellMotors(this.curves.told);
+    });
   }
 
   // Another robot is opened.

@@ -71,6 +71,7 @@ class DesignForm {
   }
 
   make() {
+    if (!this.offered) return;
     const { set, units } = this, typed = (label, key, unit) => element("div", { className: "field" }, element("label", { textContent: unit ? `${label} [${units.label(unit)}]` : label }), this.input(set[key], unit, label, (x) => { set[key] = key === "starts" ? Math.round(x) : x; }));
     this.told = Object.fromEntries(["free", "design"].map((name) => [name, element("p", { className: "problem", role: "alert" })]));
     this.node.replaceChildren(
