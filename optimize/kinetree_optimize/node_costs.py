@@ -132,7 +132,9 @@ class NodeCosts:
         x = [*q.tolist(), *[0.1] * (d.nv + d.nz)]
         p = [*np.asarray(self.wanted.vector(1, 1))[0, 0].tolist()] if self._is_single else [0.1] * self.wanted.size
         self.named = []
-        self._limited(self._moment(0.0, x, [0.1] * d.nu, p), p)
+        with np.errstate(all="ignore"):  # NumPy's numbers: a function may divide by a zero of this very state
+            x, p = ([np.float64(number) for number in numbers] for numbers in (x, p))
+            self._limited(self._moment(0.0, x, [np.float64(0.1)] * d.nu, p), p)
 
     @property
     def _is_single(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from kinetree.simulation.run import make_record
 from kinetree.spatial.arrays import Array
 
 from .node_costs import NamedLimit
-from .solver import OPTIMAL, FoundPlans
+from .solver import LOST, OPTIMAL, FoundPlans
 
 if TYPE_CHECKING:
     from .problem import MotionProblem
@@ -110,6 +111,33 @@ class Plan(ExplainsArguments):
         """How long the search took."""
         return self.found.seconds
 
+    @cached_property
+    def reason(self) -> str:
+        """Why a search ended as ``"lost"``: where the motion is not finite, or which cost has no value or no slope."""
+        lanes = [k for k, status in enumerate(self.found.status) if status == LOST]
+        return self._reason_of(lanes[0]) if lanes else ""
+
+    def _reason_of(self, lane: int) -> str:
+        x, u = self.found.x[:, lane], self.found.u[:, lane]
+        if not np.isfinite(x).all():
+            node = int(np.argmax(~np.isfinite(x).all(axis=-1)))
+            return (
+                f"the motion is not finite from {self.t[node]:.4g} s on: take more substeps, a shorter horizon, a "
+                "softer ground or another first guess"
+            )
+        names = {"value": "no value", "slopes": "no derivative"}
+        for what, at_end in itertools.product(names, (False, True)):
+            for term, costs in self.problem.costs_alone(at_end):
+                nodes = slice(-1, None) if at_end else slice(0, -1)
+                given = {"t": self.t[nodes, None], "x": x[nodes], "u": u, "penalty": np.ones((1, 1))}
+                given["p"] = costs.wanted.vector(len(self.t), len(self.found.status))[nodes, lane]
+                bad = ~np.isfinite(getattr(costs, what)(given)).all(axis=-1)
+                if bad.any():
+                    node = int(np.argmax(bad)) + at_end * len(u)
+                    name = term.names(self.problem.robot.model, 1)[0]
+                    return f"{name!r} has {names[what]} at node {node}, {self.t[node]:.4g} s"
+        return "derivatives of the motion are not finite: take more substeps or another first guess"
+
     # ------------------------------------------------------------------ limits
 
     def _rows(self) -> list[tuple[NamedLimit, int, float, float, int]]:
@@ -156,7 +184,7 @@ class Plan(ExplainsArguments):
 
     @property
     def _notes(self) -> list[str]:
-        notes = []
+        notes = [f"lost: {self.reason}"] if self.reason else []
         for what, listed in (("not kept", self.violations), ("what stops it", self.limits)):
             if not listed:
                 continue

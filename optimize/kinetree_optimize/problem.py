@@ -130,6 +130,8 @@ class MotionProblem(ExplainsArguments):
         made(self, "horizon", real_number(self.horizon, "horizon"))
         made(self, "step", real_number(self.step, "step"))
         made(self, "tolerance", real_number(self.tolerance, "tolerance"))
+        if self.second_order not in (None, True, False):
+            raise OptionError(f"second_order is True, False or None, not {self.second_order!r}")
         made(self, "substeps", whole_number(self.substeps, "substeps", least=1))
         if not self.step > 0.0 or not self.horizon > 0.0 or not self.tolerance > 0.0:
             raise OptionError("horizon, step and tolerance must be positive")
@@ -183,6 +185,17 @@ class MotionProblem(ExplainsArguments):
         """What is the same for all motions of this problem."""
         _ = self.dynamics
         found: Texts = self._made["texts"]
+        return found
+
+    def costs_alone(self, at_end: bool) -> list[tuple[Term, NodeCosts]]:
+        """Return each term that counts on the way, or at the end, as the only cost; those of limits, too."""
+        wanted: Wanted = self._made["wanted"]
+        terms = [*wanted.costs, *(x.term if isinstance(x, Bounded) else x for x in wanted.limits)]
+        found = []
+        for term, own in zip(terms, wanted.numbers, strict=True):
+            if term.counts(at_end):
+                alone = replace(wanted, costs=[term], limits=[], ranges=frozenset[str](), numbers=[own])
+                found.append((term, NodeCosts(self.dynamics, alone, at_end)))
         return found
 
     @property

@@ -56,7 +56,7 @@ FASTER = 0.05
 MOST_DAMPING = 1e10
 """Damping beyond this factor times the curvature of the cost along actions means that a plan has stalled."""
 
-MANY = 16
+MANY = 4
 """Up to one plan of so many, shorter steps are tried for those alone that need them."""
 
 ROUNDS_IN_VAIN = 4

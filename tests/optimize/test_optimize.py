@@ -240,3 +240,37 @@ def test_a_floating_base_turns_by_moving_its_limbs():
     moved = [d.ends(np.zeros(1), x[k][None], plan.u[k][None] + s * e * np.eye(2)[j])[0, -1] for s in (1, -1)]
     difference = np.concatenate([robot.difference(moved[1][:9], moved[0][:9]), moved[0][9:] - moved[1][9:]]) / (2 * e)
     assert_allclose(slopes[k, :, 16 + j], difference, atol=1e-7)
+
+
+def test_what_has_no_derivative_or_no_value_is_named():
+    end = [o.Positions([1.0], at="end"), o.Velocities(at="end")]
+    root = o.Residual(lambda m: kt.sqrt(m.q[0] * m.q[0]), name="root")
+    plan = kt.optimize(block(), horizon=0.4, step=0.02, costs=[o.Effort(), root], limits=["torques", *end])
+    assert plan.status == "lost"
+    assert plan.reason == "'root' has no derivative at node 0, 0 s"
+    assert plan.reason in str(plan)
+    near = o.Bounded(o.Residual(lambda m: 1.0 / m.q[0], name="near", at="end"), -2.0, 2.0)
+    plan = kt.optimize(block(), horizon=0.4, step=0.02, costs=[o.Effort()], limits=["torques", near])
+    assert plan.reason == "'near' has no value at node 20, 0.4 s"
+    fine = kt.optimize(block(), horizon=0.4, step=0.02, costs=[o.Effort()], limits=["torques"])
+    assert fine.success
+    assert fine.reason == ""
+    with pytest.raises(kt.OptionError, match="second_order is True, False or None"):
+        kt.optimize(block(), horizon=0.4, step=0.02, costs=[o.Effort()], second_order="yes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["five-bar", pytest.param("delta", marks=pytest.mark.thorough)])
+def test_loops_of_planned_mechanisms_are_closed_at_every_node(name):
+    robot = kt.gallery.load(name).with_backend("compiled")
+    q0 = kt.gallery.start(name)
+    motors = [robot.q_names.index(joint) for joint in robot.independent()]
+    turned = q0[motors] + np.linspace(0.15, 0.3, len(motors))
+    there = o.Residual(lambda m: [m.q[k] - x for k, x in zip(motors, turned, strict=True)], name="turned", at="end")
+    plan = kt.optimize(
+        robot, q0, horizon=0.4, step=0.02, costs=[o.Effort(weight=1e-2)], limits=[there, o.Velocities(at="end")]
+    )
+    assert plan.success, plan
+    assert_allclose(plan.q[-1, motors], turned, atol=1e-5)
+    assert np.abs(robot.closure_error(plan.q)).max() < 1e-10
+    assert np.abs(robot.closure_error(plan.record().q)).max() < 1e-10
