@@ -83,3 +83,19 @@ def test_exponentials_look_up_their_tables():
     a, b = np.tanh(x[:, 0]), np.exp(x[:, 1])
     np.testing.assert_allclose(f(x), np.stack([a * b, np.exp(x[:, 0])], 1), rtol=1e-15)
     np.testing.assert_allclose(f.jacobian(x)[:, 0], np.stack([(1 - a * a) * b, a * b], 1), rtol=1e-13)
+
+
+def test_any_power():
+    """Against NumPy: above, at and below zero, beyond the range of numbers, and with an exponent that is computed."""
+    f = kt.compile_function(
+        lambda x: [x[0] ** 1.3, x[0] ** -0.7, x[0] ** x[1], 2.5 ** x[1], np.float64(3.0) ** x[1]], 2
+    )
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.exp(rng.uniform(-20, 20, (40, 2))), rng.uniform(-2, 2, (20, 2))])
+    x[:40, 1] = rng.uniform(-3, 3, 40)
+    x = np.concatenate([x, [[0.0, 1.5], [1.0, 0.3], [np.inf, 0.3], [np.nan, 1.0], [1e300, 1.0], [1e-300, 0.5]]])
+    a, b = x.T
+    with np.errstate(all="ignore"):
+        expected = np.stack([a**1.3, a**-0.7, a**b, 2.5**b, 3.0**b], axis=1)
+    np.testing.assert_allclose(f(x), expected, rtol=2e-13)
+    assert np.isnan(f([[-1.0, 2.5]])[0, :3]).all()

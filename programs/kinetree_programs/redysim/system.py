@@ -66,6 +66,19 @@ class RedysimRun:
     record: Record | None = None
     remarks: Sequence[str] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} ({x.shape[1]} columns)" for name, x in self.columns().items())
+        span = f"t = {self.time[0]:g} to {self.time[-1]:g} s in " if len(self.time) else ""
+        lines = [f"ReDySim run: {span}{len(self.time)} rows", f"  {parts}"]
+        if self.torques.size:
+            most = np.abs(self.torques).max(axis=0)
+            lines.append("  largest torques, without sign: " + ", ".join(f"{x:.4g}" for x in most))
+        if self.record is not None:
+            lines += ["  its record:", *(f"    {line}" for line in str(self.record).splitlines())]
+        return "\n".join([*lines, *(f"  {remark}" for remark in self.remarks)])
+
+    __repr__ = __str__
+
     def columns(self) -> dict[str, Array]:
         """Return arrays, (T, n) each, by the names of ReDySim's files."""
         tor = self.torques if self.multipliers is None else np.hstack([self.torques, self.multipliers])

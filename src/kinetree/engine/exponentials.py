@@ -76,3 +76,17 @@ def _horner(x: Any, coefficients: list[float]) -> Any:
     for c in reversed(coefficients[:-1]):
         total = total * x + c
     return total
+
+
+def power(x: Any, exponent: Any) -> Any:
+    """Return x to any finite power, e^(y log x); NaN below zero."""
+    if isinstance(exponent, (int, float)) and not math.isfinite(exponent):
+        raise TypeError(f"traced values cannot be raised to the power {exponent!r}")
+    return exp(log(x) * exponent)
+
+
+def power_of(base: Any, x: Any) -> Any:
+    """Return a number to a power that is not known yet."""
+    if not base > 0.0:
+        raise TypeError(f"a power that is not known yet needs a base above zero, not {base!r}")
+    return exp(x * math.log(base))

@@ -515,12 +515,14 @@ class Node:
         return choose(raised > upper, upper, raised)
 
     def __pow__(self, exponent: Any) -> Node:
-        """Raise to integer powers by multiplying, to half powers by the square root."""
-        if not isinstance(exponent, (int, float)) or 2 * exponent != int(2 * exponent):
-            raise TypeError(
-                f"traced values can be raised to whole and half powers only, not {exponent!r}: write "
-                f"exp({exponent!r} * log(x))"
-            )
+        """Raise to integer powers by multiplying, to half powers by the square root, to others by e^(y log x).
+
+        These others are NaN below zero, as NumPy's are.
+        """
+        if type(exponent) is not Node and hasattr(exponent, PARTS):
+            return NotImplemented
+        if not isinstance(exponent, (int, float)) or not float(2.0 * exponent).is_integer():
+            return exponentials.power(self, exponent)  # type: ignore[no-any-return]
         whole = int(abs(exponent))
         result = Node(self.graph, self.graph.const(1.0))
         for _ in range(whole):
@@ -528,6 +530,12 @@ class Node:
         if whole != abs(exponent):
             result = result * Node(self.graph, self.graph.sqrt(self.index))
         return 1.0 / result if exponent < 0 else result
+
+    def __rpow__(self, base: Any) -> Node:
+        """Raise a number, which must not be negative, to this power."""
+        if type(base) is not Node and hasattr(base, PARTS):
+            return NotImplemented
+        return exponentials.power_of(base, self)  # type: ignore[no-any-return]
 
     def __bool__(self) -> bool:
         raise TypeError(
