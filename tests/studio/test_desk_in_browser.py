@@ -280,6 +280,34 @@ def test_points_of_a_linkage_are_dragged_where_it_is_drawn(opened):
     desk.clean()
 
 
+@pytest.mark.parametrize("convention", ["modified", "standard"])
+def test_frames_of_a_table_are_built_step_by_step(opened, convention):
+    studio, desk = opened("puma")
+    desk.settled()
+    desk("kinetree.app.moveJoint(kinetree.app.facts.joints[1], 0.5)")
+    desk("kinetree.app.moveJoint(kinetree.app.facts.joints[3], -0.8)")
+    desk(f"kinetree.desk.frames.begin({convention!r})")
+    robot, q = studio.document.robot, desk("[...kinetree.app.q]")
+    table = robot.dh_table(convention)
+    desk("kinetree.app.still = true")  # steps without gliding
+    told = []
+    for _ in range(24):
+        desk("kinetree.desk.frames.go(1)")
+        told.append(desk("document.querySelector('#frames p').textContent"))
+    assert "turn by θ = " in told[4 + (2 if convention == "modified" else 0)]
+    assert "Row 6 of 6" in told[-1]
+    found = np.array(desk("kinetree.desk.frames.reached().frames.map((f) => f.flat())"))
+    assert len(found) == 7
+    made = kt.from_dh(list(table.rows), convention=convention)
+    for k in range(6):
+        pose = made.pose(q, made.body_names[k])
+        np.testing.assert_allclose(found[k + 1].reshape(4, 3), pose[:3].T, atol=1e-12)
+    assert desk("document.querySelectorAll('#frames mtable').length") == 2
+    assert desk("document.querySelector('#frames mtd').getBoundingClientRect().width") > 0
+    desk("kinetree.app.still = false")
+    desk.clean()
+
+
 def test_a_mechanism_is_put_together_in_another_way(opened):
     studio, desk = opened("four-bar")
     desk.settled()

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import KinetreeError, KinetreeWarning, OptionError
+from kinetree.model.dh.rows import DHRow
 from kinetree.model.formats import yaml as yaml_format
+from kinetree.model.joints import Fixed
 from kinetree.robot.robot import Robot
 
 from ..page.chosen_numbers import ChosenNumbers
@@ -41,7 +43,7 @@ LARGEST_UPLOAD = 80_000_000
 """Bytes of the largest message: dropped files."""
 
 OWN_SCRIPTS = (
-    "link.js", "start.js", "card.js", "handles.js", "drawing.js", "beside.js", "lesson.js", "played.js",
+    "link.js", "start.js", "card.js", "handles.js", "frames.js", "drawing.js", "beside.js", "lesson.js", "played.js",
     "run_curves.js", "run_motion.js", "run_simulation.js", "run_sweep.js", "run_design.js", "run.js", "desk.js",
 )  # fmt: skip
 
@@ -153,7 +155,7 @@ class Studio:
             "begin": self._begin, "picture": lambda news: opening.picture(str(news["name"])), "open": self._open,
             "edit": self._edit, "undo": lambda news: self._step(news, -1), "redo": lambda news: self._step(news, 1),
             "numbers": self._numbers, "run": self._run, "save": self._save, "take": self._take,
-            "equations": self._equations, "assemblies": self._assemblies,
+            "equations": self._equations, "assemblies": self._assemblies, "frames": self._frames,
             "lesson": self._lesson, "offers": self._offers,
         }  # fmt: skip
 
@@ -270,6 +272,24 @@ class Studio:
         robot = self._open_document.robot
         found = robot.assemblies({str(name): float(x) for name, x in news["held"].items()}, rng=0)
         return {"q": found.q[:MOST_ASSEMBLIES].tolist(), "proven": bool(found.proven)}
+
+    def _frames(self, news: News) -> News:
+        """Return the Denavit-Hartenberg table of an arm, row by row."""
+        robot = self._open_document.robot
+        own = getattr(robot.model.table, "convention", "modified")
+        table = robot.dh_table(str(news.get("convention") or ("standard" if own == "standard" else "modified")))
+        factor, moving = (np.pi / 180.0 if table.degrees else 1.0), [j for j in robot.model.joints if j.nq]
+        places, rows = iter(moving), []
+        for k, row in enumerate(table.rows, start=1):
+            assert isinstance(row, DHRow)
+            moves = row.joint not in (None, "fixed") and not isinstance(row.joint, Fixed)
+            joint = next(places, None) if moves else None
+            rows.append({
+                "name": row.name or f"link {k}", "theta": factor * row.theta, "alpha": factor * row.alpha,
+                "d": row.d, "a": row.a, "q": -1 if joint is None else joint.q_slice.start,
+                "moved": "" if joint is None else "d" if joint.kind.q_units[0] == "m" else "theta",
+            })  # fmt: skip
+        return {"convention": table.convention, "rows": rows}
 
     def _equations(self, news: News) -> News:
         robot = self._open_document.robot

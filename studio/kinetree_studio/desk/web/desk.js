@@ -15,7 +15,7 @@ class DeskScene extends LiveScene {
     return list;
   }
 
-  marks(robot) { return [...super.marks(robot), ...this.app.handlesNow.marks()]; }
+  marks(robot) { return [...super.marks(robot), ...this.app.handlesNow.marks(), ...this.desk.frames.marks()]; }
 
   wrenches(robot) { return robot.ghost ? [] : [...super.wrenches(robot), ...this.app.groundArrows(this)]; }
 
@@ -211,6 +211,7 @@ class Desk {
     this.start = new StartPage(document.getElementById("start"), this);
     this.drawing = new Drawing(document.getElementById("drawing"), this);
     this.builder = new Builder(document.getElementById("build"), this);
+    this.frames = new Frames(this);
     this.lesson = new Lesson(document.getElementById("lesson"), this);
     this.runs = new RunPanel(document.getElementById("dock"), this);
     this.blank = document.getElementById("stage").cloneNode(true);
@@ -252,6 +253,7 @@ class Desk {
     try {
       const told = await ask(how, what);
       if (this.app) { this.app.end(); kinetree.app = null; }
+      this.frames.end();
       Object.assign(this, { beside: null, keptLast: null, labels: Boolean(told.content.table || told.content.linkage) });
       this.builder.chosen = null;
       this.runs.forget();
@@ -295,6 +297,7 @@ class Desk {
     await this.showRobot(told);
     this.builder.show();
     this.makeViews();
+    if (this.frames.table) this.frames.begin(this.frames.table.convention).catch(() => this.frames.end());
     if (told.problem) this.say(told.problem);
     else if (told.notes.length) this.say(told.notes.join("\n"));
     await this.runs.show();
@@ -425,8 +428,10 @@ class Desk {
     const handles = element("input", { type: "checkbox", checked: this.handles });
     handles.onchange = () => { this.handles = handles.checked; app.redraw(); };
     names.onchange = () => { this.labels = names.checked; app.redraw(); };
+    const { axes } = app.scene.main, chain = !this.told.content.loops && !this.told.content.linkage && app.facts.joints.length === axes.length && axes.length > 0;
+    const stepwise = chain ? button("DH frames", () => this.frames.begin().catch((problem) => this.say(problem.message)), { title: "Frames of a Denavit-Hartenberg table, one displacement after the other" }) : "";
     const other = this.told.content.loops || this.told.content.linkage ? button("Other assembly", () => this.nextAssembly().catch((problem) => this.say(problem.message)), { title: "The same positions of motors, the mechanism put together in another way" }) : "";
-    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })), element("label", { title: "Arrows, rings and balls that move and turn what is chosen in the tree; with Shift in finer steps" }, handles, element("span", { textContent: "Handles" })), other);
+    node.replaceChildren(button("Front", () => toward(front)), button("Side", () => toward(unit(cross(z, front)))), button("Top", () => toward(z)), button("3-D", () => { app.orbit.reset(); app.redraw(); }), element("label", {}, names, element("span", { textContent: "Names" })), element("label", { title: "Arrows, rings and balls that move and turn what is chosen in the tree; with Shift in finer steps" }, handles, element("span", { textContent: "Handles" })), stepwise, other);
   }
 
   // Go to the next way to assemble the mechanism with its independent joints where they are.
