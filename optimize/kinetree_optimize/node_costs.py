@@ -133,8 +133,8 @@ class NodeCosts:
         p = [*np.asarray(self.wanted.vector(1, 1))[0, 0].tolist()] if self._is_single else [0.1] * self.wanted.size
         self.named = []
         with np.errstate(all="ignore"):  # NumPy's numbers: a function may divide by a zero of this very state
-            x, p = ([np.float64(number) for number in numbers] for numbers in (x, p))
-            self._limited(self._moment(0.0, x, [np.float64(0.1)] * d.nu, p), p)
+            state, numbers = ([np.float64(number) for number in given] for given in (x, p))
+            self._limited(self._moment(0.0, state, [np.float64(0.1)] * d.nu, numbers), numbers)
 
     @property
     def _is_single(self) -> bool:
