@@ -60,7 +60,10 @@ def curve(found, title, name):
     return np.split(np.asarray(group["data"]), len(group["names"]))[group["names"].index(name)]
 
 
-@pytest.mark.parametrize("system", ["four-bar", "kuka-kr5", "five-bar", "gripper"])
+@pytest.mark.parametrize(
+    "system",
+    ["four-bar", "kuka-kr5", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("five-bar", "gripper"))],
+)
 def test_forces_along_a_motion_are_those_of_the_library(studio, system):
     robot, q = begin(system)
     studio.heard({"do": "open", "system": system})
@@ -273,7 +276,15 @@ def test_the_best_linear_feedback_brings_a_pose_back(studio):
     assert np.abs(np.reshape(found["q"], (-1, 2))[-1] - q).max() < 1e-2
 
 
-@pytest.mark.parametrize("system", ["space-four-bar", "spatial-double-pendulum", "rolling-ball", "biped-planar"])
+@pytest.mark.parametrize(
+    "system",
+    [
+        "space-four-bar",
+        "spatial-double-pendulum",
+        "rolling-ball",
+        pytest.param("biped-planar", marks=pytest.mark.thorough),
+    ],
+)
 def test_robots_with_bases_and_balls_have_motions_or_a_reason(studio, system):
     robot, q = begin(system)
     studio.heard({"do": "open", "system": system})

@@ -208,11 +208,15 @@ def free_numbers(robot: Robot) -> list[dict[str, Any]]:
                 if abs(float(x)) > PINS_APART:
                     found.append((f"{owner}.{key}.{axis}", "m", float(x)))
         found += [(f"{body.name}.mass", "kg", float(body.mass)) for body in robot.model.bodies if body.mass > 0.0]
-    return [
-        {"name": name, "unit": unit, "value": x, "low": min(0.8 * x, 1.2 * x), "high": max(0.8 * x, 1.2 * x)}
-        for name, unit, x in found
-        if np.isfinite(x)
-    ]
+    size = max((abs(x) for _, unit, x in found if unit == "m"), default=0.0)
+    least = {"m": 0.05 * size, "rad": 0.2}
+    known = [(name, unit, x, _reach(x, least.get(unit, 0.0))) for name, unit, x in found if np.isfinite(x)]
+    return [{"name": n, "unit": unit, "value": x, "low": x - by, "high": x + by} for n, unit, x, by in known]
+
+
+def _reach(x: float, least: float) -> float:
+    """Return how far a number may usually change: by a fifth, or by a least amount."""
+    return float(f"{max(0.2 * abs(x), least) or 1.0:.3g}")
 
 
 def report(found: design.FoundDesign) -> dict[str, Any]:
