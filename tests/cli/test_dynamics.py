@@ -835,6 +835,8 @@ def test_the_speed_of_a_turn_is_told_as_it_was_understood():
     assert told.count("crank_joint turns at 60 rad/s (573 rpm), 1 turn\n") == 1
     told = invoke("id", "four-bar", "--speed", "crank_joint=-60rpm", "--turns", "2.5").stderr
     assert "crank_joint turns at -6.28319 rad/s (-60 rpm), 2.5 turns" in told
+    told = invoke("id", "four-bar", "--speed", "crank_joint=60rpm", "--units", "deg").stderr
+    assert "crank_joint turns at 360 deg/s (60 rpm), 1 turn" in told
 
 
 def test_bars_without_mass_are_noticed(tmp_path):

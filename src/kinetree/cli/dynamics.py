@@ -148,7 +148,9 @@ def inverse(
 
     def moved(robot: Robot, start: _Start, folder: Path) -> Path | None:
         if speed is not None:
-            return _turning(robot, start(), speed, 1.0 if turns is None else turns, samples, folder)
+            return _turning(
+                robot, start(), speed, 1.0 if turns is None else turns, samples, folder, ShownUnits.read(units)
+            )
         if motion is None and given.of_gallery is not None and not differentiate:
             return _of_gallery(robot, given.of_gallery, folder)
         return motion
@@ -302,7 +304,9 @@ def _of_gallery(robot: Robot, name: str, folder: Path) -> Path:
     return file
 
 
-def _turning(robot: Robot, q: Array, speed: str, turns: float, samples: int | None, folder: Path) -> Path:
+def _turning(
+    robot: Robot, q: Array, speed: str, turns: float, samples: int | None, folder: Path, units: ShownUnits
+) -> Path:
     """Write the motion of a robot with one joint turning at a constant speed, from its current position.
 
     Loops are followed in small steps even for few samples, so that they stay on their branch.
@@ -319,7 +323,8 @@ def _turning(robot: Robot, q: Array, speed: str, turns: float, samples: int | No
     file = folder / "turn.npz"
     if not file.exists():  # as it does for the next value of --set
         count = f"{turns:g} turn{'' if turns == 1.0 else 's'}"
-        note(f"{name} turns at {rate:g} rad/s ({rate * 60.0 / math.tau:.4g} rpm), {count}")
+        own = f"{units.shown(float(rate), 'rad/s'):g} {units.label('rad/s')}"
+        note(f"{name} turns at {own} ({rate * 60.0 / math.tau:.4g} rpm), {count}")
     steps = math.ceil(turns * SAMPLES_OF_A_TURN)
     every = 1 if samples is None else math.ceil(steps / (samples - 1))
     time = np.linspace(0.0, turns * math.tau / abs(rate), (steps if samples is None else every * (samples - 1)) + 1)

@@ -613,12 +613,14 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     b.body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="wide", lower=-3.0, upper=3.0)
     robot = b.build()
     with pytest.warns(
-        kt.KinetreeWarning, match=r"^out of range: near goes to 1\.\d+, past 0\.5\. .*JointStops"
+        kt.KinetreeWarning,
+        match=r"^out of range: near goes to 1\.\d+ rad \([\d.]+ deg\), past 0\.5 rad \(28.65 deg\)\. .*JointStops",
     ) as told:
         free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, samples=201)
     assert len(told) == 1
     assert free.beyond_limits == {"near": (free.q[:, 0].max(), 0.5)}
-    assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.forces\.JointStops\(\)", str(free))
+    said = r"near goes to 1\.\d+ rad \([\d.]+ deg\), past 0\.5 rad \(28.65 deg\)\. "
+    assert re.search(f"out of range: {said}.*ground=kt" + r"\.forces\.JointStops\(\)", str(free))
     assert "out of range" in free._repr_html_()
     with pytest.warns(kt.KinetreeWarning, match="out of range"):
         backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -52,6 +53,12 @@ def in_words(fast: Beyond, strong: Beyond, cure: str = "") -> list[str]:
             said = some([f"{name} {value:.4g}, limit {limit:.4g}" for name, (value, limit) in found.items()])
             lines.append(f"{what}: {said}" + (f". {advice}" if advice else ""))
     return lines
+
+
+def in_everyday(value: float, unit: str) -> str:
+    """Return a number with its unit; angles in degrees, too."""
+    degrees = f" ({math.degrees(value):.4g} deg)" if unit == "rad" else ""
+    return f"{value:.4g} {unit}{degrees}" if unit != "1" else f"{value:.4g}"
 
 
 def some(items: Sequence[str]) -> str:

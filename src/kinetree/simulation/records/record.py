@@ -21,7 +21,7 @@ from ...spatial.arrays import Array, pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
 from .energy_balance import Energies
-from .limits_in_words import FELL, OUT_OF_RANGE, beyond, extremes, in_words, some
+from .limits_in_words import FELL, OUT_OF_RANGE, beyond, extremes, in_everyday, in_words, some
 from .samples import Samples
 
 if TYPE_CHECKING:
@@ -206,7 +206,11 @@ class Record(ExplainsArguments):
     def limits_passed(self) -> tuple[str, ...]:
         """Violations of position, velocity and effort limits in words, one line each; empty if limits are kept."""
         lines = []
-        passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
+        units = {} if self.robot is None else dict(zip(self.q_names, self.robot.q_units, strict=True))
+        passed = [
+            f"{name} goes to {in_everyday(at, units[name])}, past {in_everyday(limit, units[name])}"
+            for name, (at, limit) in self.beyond_limits.items()
+        ]
         if passed:
             lines.append(
                 f"{OUT_OF_RANGE}: {some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
