@@ -80,6 +80,10 @@ COMMANDS = (
         COMPUTE, "forward", ".cli.dynamics:forward",
         "Compute forward dynamics: accelerations for every row of states and joint forces.",
     ),
+    Command(
+        COMPUTE, "equilibrium", ".cli.equilibrium:equilibrium",
+        "Find where a robot comes to rest under its weight and springs, and what holds it there.",
+    ),
     Command(COMPUTE, "simulate", ".cli.simulate:simulate", "Simulate the motion of a robot, and keep a record of it."),
     Command(
         COMPUTE, "identify", ".cli.identify:identify", "Identify masses, inertias and friction from measured motions."

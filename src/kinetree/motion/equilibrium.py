@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.joint_friction import coefficients
-from ..algorithms.tendons import damping_force
+from ..algorithms.tendons import damping_force, measure, sprung, stretch
 from ..errors import ClosureError, KinetreeWarning, ModelError, OptionError, SingularError, UnsupportedError, warn
 from ..evaluation.parameters import ParameterReader, put_in
 from ..evaluation.wrenches import Wrenches
 from ..io.tables.text import TextTable
-from ..io.units import in_si
+from ..io.units import ShownUnits, in_si
 from ..loops import rank
 from ..loops.limits import PositionLimits
 from ..model.limits_of_followers import bounded_by_followers
@@ -110,12 +110,22 @@ class Equilibrium:
 
     def __str__(self) -> str:
         """Return a table of positions and forces of the joints, and of vibrations."""
-        return "\n\n".join(str(table) for table in self._tables())
+        return self.text()
+
+    def text(self, units: str | Sequence[str] | ShownUnits | None = None) -> str:
+        """Return the tables that ``print`` shows, perhaps in other units, such as ``"deg mm"``."""
+        return "\n\n".join(str(table) for table in self._tables(ShownUnits.read(units)))
+
+    @property
+    def springs(self) -> dict[str, float]:
+        """Tension in N of each spring between points, or along a tendon: negative where it pushes, 0 where slack."""
+        model, q = self._robot.model, list(self.q)
+        return {t.name: t.stiffness * float(stretch(t, measure(model, t, q).length)) for t in sprung(model)}
 
     def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self._tables())
+        return "".join(table.html() for table in self._tables(ShownUnits()))
 
-    def _tables(self) -> list[TextTable]:
+    def _tables(self, units: ShownUnits) -> list[TextTable]:
         robot, count = self._robot, self.motions.shape[-1]
         free = f"{count} free motion{'s' if count > 1 else ''}" if count else "nothing is free to move"
         title = f"{robot.name}: {self.kind} equilibrium, {free}"
@@ -123,17 +133,25 @@ class Equilibrium:
             title += ", nothing brings it back along " + ("it" if count == 1 else f"{self.indifferent} of them")
         elif self.kind == "unstable":
             title += ": beside it, the robot falls away from here"
+
+        def shown(value: float, unit: str, form: str = ".5g") -> str:
+            return f"{units.shown(value, unit) + 0.0:{form}} {units.label(unit)}".removesuffix(" 1")
+
         held = {
-            name: (f"{force:.5g} {unit}", f"{self.stops[name]:+.5g} {unit}" if name in self.stops else "-")
+            name: (shown(force, unit), shown(self.stops[name], unit, "+.5g") if name in self.stops else "-")
             for name, force, unit in zip(robot.v_names, self.tau, robot.tau_units, strict=True)
         }
         rows = [
-            [name, f"{place:.6g}" + (f" {unit}" if unit != "1" else ""), *held.pop(name, ("", ""))]
+            [name, shown(place, unit, ".6g"), *held.pop(name, ("", ""))]
             for name, place, unit in zip(robot.q_names, self.q, robot.q_units, strict=True)
         ]
         rows += [[name, "", *forces] for name, forces in held.items()]  # for ball joints, whose v and q differ
         columns = ("joint", "position", "force", *(("force of the stop",) if self.stops else ()))
         tables = [TextTable(columns, [row[: len(columns)] for row in rows], title, "q and tau have all")]
+        if springs := self.springs:
+            way = {1.0: "pulls", -1.0: "pushes", 0.0: "slack or relaxed"}
+            rows = [[name, shown(abs(x), "N"), way[float(np.sign(x))]] for name, x in springs.items()]
+            tables.append(TextTable(("spring", "force", ""), rows, more="springs has all"))
         if count and isinstance(self._matrices, RestMatrices):
             tables.append(self.modes.table())
         return tables
