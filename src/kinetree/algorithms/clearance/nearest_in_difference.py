@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from ...spatial import (
     BASIS,
     IDENTITY,
@@ -34,6 +36,7 @@ from ...spatial import (
     sqrt,
     where,
 )  # fmt: skip
+from .heights_below import looked_up
 from .placed_solids import PlacedSolid, Scalars, Separation, called, chosen, length, smallest
 from .smooth_search import DIMENSIONS, GOING, NARROW, NormalSearch
 
@@ -194,7 +197,7 @@ def _reach(kind: str, numbers: Scalars, d: Vec3) -> Scalar:
 
 def _separation(pair: Difference) -> Separation:
     size = _size(pair)
-    found = _from_normal(pair, size, _best_normal(pair, size, _likely_normals(pair, size)))
+    found = _from_normal(pair, size, _first_normal(pair, size))
     deep = found.distance < -DEEP * size
     state = [where(deep, 1.0, 0.0), *found.numbers()]
     key = ("shortest way out", pair.kinds, len(pair.first), len(pair.second))
@@ -213,13 +216,8 @@ def _read(numbers: Scalars) -> Separation:
 def _way_out(pair: Difference, size: Scalar, known: Separation) -> Separation:
     """Return the best of what is known and of the ways out from many normals, one after the other."""
     starts: list[Scalar] = []
-    count = MANY_OF_HULLS if "convex_hull" in pair.kinds else MANY
-    every = [n for d in directions(count) for n in (d, -d)]
-    for octant in range(8):
-        signs = [1.0 if octant >> k & 1 else -1.0 for k in range(3)]
-        starts += _best_normal(
-            pair, size, [n for n in every if all(x * s >= 0.0 for x, s in zip(n, signs, strict=True))], False
-        )
+    for octant in _octants(MANY_OF_HULLS if "convex_hull" in pair.kinds else MANY):
+        starts += _best_direction(pair, octant)
     for axis in (*_flat(pair, 0), *_flat(pair, 1)):
         starts += [*axis, *-axis]
     count = len(starts) // 3
@@ -352,7 +350,7 @@ def _likely_normals(pair: Difference, size: Scalar) -> list[Vec3]:
         if pair.kinds[side] == "cylinder":
             axis = _flat(pair, side)[0]
             found.append(_unit(pair.to - axis * axis.dot(pair.to), size, toward))
-    return [*found, *directions(FEW)]
+    return found
 
 
 def _center(pair: Difference, side: int) -> Vec3:
@@ -366,22 +364,59 @@ def _center(pair: Difference, side: int) -> Vec3:
     return e1 * x + e2 * y + e3 * z
 
 
-def _best_normal(pair: Difference, size: Scalar, candidates: Sequence[Vec3], both: bool = True) -> Vec3:
+def _first_normal(pair: Difference, size: Scalar) -> Vec3:
+    return _best_of(pair, [*_likely_normals(pair, size), *directions(FEW)], True)
+
+
+def _best_direction(pair: Difference, candidates: tuple[Vec3, ...]) -> Vec3:
+    """Return the best of some fixed directions, through which a loop goes."""
+    columns = _columns(candidates)
+    state = [float(len(candidates)), -math.inf, *candidates[0]]
+
+    def step(numbers: list[Scalar]) -> list[Scalar]:
+        own, row = pair.of(numbers[len(state) :]), numbers[0] - 1.0
+        n, gap = _signed(own, Vec3(*(looked_up(column, row) for column in columns)), False)
+        wider = gap > numbers[1]
+        return [row, where(wider, gap, numbers[1]), *chosen(wider, n, Vec3(*numbers[2:5]))]
+
+    key = ("best direction", pair.kinds, len(pair.first), len(pair.second), candidates)
+    return Vec3(*repeat(key, step, state, pair.numbers(), len(candidates), 0)[2:])
+
+
+def _best_of(pair: Difference, candidates: Sequence[Vec3], both: bool) -> Vec3:
     """Return the normal with the widest gap; ``both`` asks for the better sign of each."""
-    toward = pair.to - _center(pair, 0) + _center(pair, 1)
     best: Scalar = None
     for normal in candidates:
-        n = normal
-        if both:
-            n = chosen(toward.dot(normal) < 0.0, -normal, normal)
-        gap = n.dot(pair.to) - _reach(pair.kinds[0], pair.first, n)
-        gap = gap - _reach(pair.kinds[1], pair.second, Vec3(*(-axis.dot(n) for axis in pair.turn)))
+        n, gap = _signed(pair, normal, both)
         if best is None:
             best, found = gap, n
         else:
             wider = gap > best
             best, found = where(wider, gap, best), chosen(wider, n, found)
     return found
+
+
+def _signed(pair: Difference, normal: Vec3, both: bool) -> tuple[Vec3, Scalar]:
+    """Return a normal, or its opposite if that is toward the second solid and both are meant, and the gap."""
+    if both:
+        toward = pair.to - _center(pair, 0) + _center(pair, 1)
+        normal = chosen(toward.dot(normal) < 0.0, -normal, normal)
+    gap = normal.dot(pair.to) - _reach(pair.kinds[0], pair.first, normal)
+    return normal, gap - _reach(pair.kinds[1], pair.second, Vec3(*(-axis.dot(normal) for axis in pair.turn)))
+
+
+@cache
+def _columns(candidates: tuple[Vec3, ...]) -> tuple[np.ndarray, ...]:
+    """Return the coordinates of directions as tables."""
+    return tuple(np.array([[list(n)[k]] for n in candidates]) for k in range(3))
+
+
+@cache
+def _octants(count: int) -> tuple[tuple[Vec3, ...], ...]:
+    """Return directions that cover a sphere evenly, those of each octant together."""
+    every = [n for d in directions(count) for n in (d, -d)]
+    signs = [[1.0 if octant >> k & 1 else -1.0 for k in range(3)] for octant in range(8)]
+    return tuple(tuple(n for n in every if all(x * s >= 0.0 for x, s in zip(n, own, strict=True))) for own in signs)
 
 
 @cache

@@ -64,10 +64,7 @@ def loop_around(function: CalledFunction, v: Vectors) -> str:
     mask = v.of("i1")
     zero = "zeroinitializer" if v.lanes > 1 else "0.0"
     with module.function(name, areas, linkage="internal", attributes="noinline") as f:
-        given, out = f.args
-        state = f.room(v.type, function.inputs, v.size, "state")
-        with f.loop(0, function.inputs) as k:
-            state.at(k, v.type).store(given.at(k, v.type).load(v.type, v.size), v.size)
+        state, out = f.args  # arguments are written anew for each call: the state takes their place
         with f.loop(0, function.repeated.most):
             how = state.at(going, v.type).load(v.type, v.size)
             on = f.op(f"fcmp ogt {v.type} {how.name}, {zero}", mask)
