@@ -308,6 +308,24 @@ def test_frames_of_a_table_are_built_step_by_step(opened, convention):
     desk.clean()
 
 
+def test_equations_are_typeset(opened):
+    _, desk = opened("two-link")
+    desk.settled()
+    desk.click("Equations")
+    desk.wait("document.querySelectorAll('.formulas math').length > 3")
+    told = desk(
+        "[...document.querySelectorAll('.formulas math')].map((x) => x.textContent.replace(/[\\s\u2062\u2061]/g, ''))"
+    )
+    assert told[0] == "M(q)a+c(q,v)+g(q)=τ"
+    [first] = [x for x in told if x.startswith("M11=")]
+    for word in ("0.05933", "0.03", "cos"):  # as in the text: 3 cos(q2)/100 + 0.0593
+        assert word in first
+    assert any(x.startswith("g2=") and "0.4905" in x for x in told)
+    assert desk("document.querySelector('.formulas math msub').getBoundingClientRect().height") > 5
+    assert "M[1,1] = 3*cos(q2)/100" in desk("document.querySelector('dialog pre').textContent")
+    desk.clean()
+
+
 def test_a_mechanism_is_put_together_in_another_way(opened):
     studio, desk = opened("four-bar")
     desk.settled()

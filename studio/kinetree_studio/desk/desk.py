@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import secrets
 import tempfile
 import threading
@@ -297,7 +299,8 @@ class Studio:
             raise OptionError(
                 f"equations are shown of robots with up to {MOST_FREEDOMS} freedoms; this one has {robot.nv}"
             )
-        return {"text": str(robot.equations(simplify=robot.nv <= 2))}
+        made = robot.equations(simplify=robot.nv <= 2)
+        return {"text": str(made), "formulas": formulas(made, robot.nv), "names": robot.v_names}
 
     # ------------------------------------------------------------------ what the page shows
 
@@ -371,6 +374,25 @@ def _seen(kernels: Kernels, pose: Any) -> dict[str, Any]:
 SEEN_CLOSED = 1e-8
 """Gaps of loops, in meters and radians, that nobody sees."""
 
+
+def formulas(made: Any, n: int) -> list[dict[str, str]]:
+    """Return what equations of motion consist of, apart from zeros: a letter, its place, and the formula as MathML."""
+    from sympy.printing.mathml import mathml  # SymPy takes half a second to load
+
+    whole = [("M", f"{i + 1}{k + 1}", made.mass_matrix[i, k]) for i in range(n) for k in range(i, n)]
+    whole += [
+        (letter, str(i + 1), part[i]) for letter, part in (("c", made.coriolis), ("g", made.gravity)) for i in range(n)
+    ]
+
+    def written(x: Any) -> str:
+        found = mathml(x.n(SHOWN_DIGITS), printer="presentation")
+        return re.sub(r"&(?!lt;|gt;|amp;|quot;|#)\w+;", lambda word: html.unescape(word[0]), found)
+
+    return [{"letter": letter, "at": at, "formula": written(x)} for letter, at, x in whole if x != 0]
+
+
+SHOWN_DIGITS = 4
+"""Digits of numbers in formulas; the text below them has all."""
 
 LOST = {"linkage": "its drawing", "table": "its table"}
 """What a file can no longer say if numbers are kept that it does not express."""

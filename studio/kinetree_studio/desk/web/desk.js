@@ -481,9 +481,13 @@ class Desk {
   }
 
   async showEquations() {
-    const waiting = element("pre", { textContent: "Working them out …" });
-    openDialog("Equations of motion", waiting);
-    try { waiting.textContent = (await ask("equations")).text; } catch (problem) { waiting.textContent = problem.message; }
+    const waiting = element("pre", { textContent: "Working them out …" }), typeset = element("div", { className: "formulas" });
+    openDialog("Equations of motion", typeset, waiting);
+    try {
+      const { text, formulas, names } = await ask("equations");
+      waiting.textContent = text;
+      typeset.append(element("p", {}, motionLaw()), element("p", { className: "hint", textContent: `${names.map((name, k) => `q${k + 1}: ${name}`).join(", ")}. Numbers have four digits here, and all of them below.` }), ...formulas.map((own) => element("p", {}, typesetFormula(own))));
+    } catch (problem) { waiting.textContent = problem.message; }
   }
 
   editText() {

@@ -11,9 +11,10 @@ const MOVING = 1.45;          // how much larger the frame is that glides
 const mathml = (tag, ...children) => {
   const made = document.createElementNS(MATH, tag);
   made.append(...children);
+  if (tag === "mo" && children[0] && "()".includes(children[0])) made.setAttribute("stretchy", "false");
   return made;
 };
-const matrixOf = (rows) => mathml("mrow", mathml("mo", "("), mathml("mtable", ...rows.map((row) => mathml("mtr", ...row.map((x) => mathml("mtd", mathml("mn", short(Math.abs(x) < 1e-12 ? 0 : x, 3).replace("-", "−"))))))), mathml("mo", ")"));
+const matrixOf = (rows) => mathml("mrow", mathml("mo", "["), mathml("mtable", ...rows.map((row) => mathml("mtr", ...row.map((x) => mathml("mtd", mathml("mn", short(Math.abs(x) < 1e-12 ? 0 : x, 3).replace("-", "−"))))))), mathml("mo", "]"));
 
 // Poses as four columns: axes and origin.
 const displaced = (name, value) => {
@@ -114,3 +115,22 @@ class Frames {
     this.page.redraw();
   }
 }
+
+// ------------------------------------------------------------------ formulas of equations of motion
+
+const OF_MATH = new Set(["mrow", "mi", "mn", "mo", "msub", "msup", "msubsup", "mfrac", "msqrt", "mfenced", "mtable", "mtr", "mtd", "mover", "mtext", "mstyle", "math"]);
+
+// MathML that is text becomes elements: known ones, with their text and nothing else.
+function safeMath(node) {
+  if (node.nodeType === Node.TEXT_NODE) return node.data.replace("-", "−");
+  const children = [...node.childNodes].map(safeMath);
+  if (node.nodeName === "mfenced") return mathml("mrow", mathml("mo", "("), ...children, mathml("mo", ")"));
+  return OF_MATH.has(node.nodeName) ? mathml(node.nodeName, ...children) : mathml("mtext", node.textContent);
+}
+
+function typesetFormula({ letter, at, formula }) {
+  const { documentElement } = new DOMParser().parseFromString(`<math xmlns="${MATH}">${formula}</math>`, "application/xml");
+  return mathml("math", mathml("msub", mathml("mi", letter), mathml("mn", at)), mathml("mo", "="), ...[...documentElement.childNodes].map(safeMath));
+}
+
+const motionLaw = () => mathml("math", mathml("mi", "M"), mathml("mo", "("), mathml("mi", "q"), mathml("mo", ")"), mathml("mi", "a"), mathml("mo", "+"), mathml("mi", "c"), mathml("mo", "("), mathml("mi", "q"), mathml("mo", ","), mathml("mi", "v"), mathml("mo", ")"), mathml("mo", "+"), mathml("mi", "g"), mathml("mo", "("), mathml("mi", "q"), mathml("mo", ")"), mathml("mo", "="), mathml("mi", "τ"));
