@@ -24,6 +24,7 @@ def test_the_command_finds_what_python_finds(tmp_path):
     file = tmp_path / "flap.yaml"
     file.write_text(FLAP)
     flap = kt.load(file)
+    assert "cord through base, flap  stiffness 30 N/m" in invoke("info", file).stdout
     found = kt.equilibrium(flap, held=[])
     told = json.loads(invoke("equilibrium", file, "--held", "none", "--json").stdout)
     assert told["kind"] == found.kind == "stable"

@@ -58,8 +58,9 @@ def _tendon(tree: Model, tendon: Tendon) -> str:
     path = " + ".join(f"{_number(c)} {printable(name)}" for c, name in terms)
     path = path or "through " + ", ".join(_body(tree, p.body) for p in tendon.points)
     text = f"{printable(tendon.name)} = {path}" if tendon.joints else f"{printable(tendon.name)} {path}"
-    for label, value in (("stiffness", tendon.stiffness), ("damping", tendon.damping)):
-        text += f"  {label} {_number(value)}" if value else ""
+    for label, value, unit in (("stiffness", tendon.stiffness, "N/m"), ("damping", tendon.damping, "N s/m")):
+        known = f" {unit}" if tendon.points else ""  # along joints, the tendon's length has the unit of their sum
+        text += f"  {label} {_number(value)}{known}" if value else ""
     return text
 
 
