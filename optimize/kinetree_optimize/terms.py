@@ -73,7 +73,8 @@ class Term:
         return [f"{self.called}[{k}]" if count > 1 else self.called for k in range(count)]
 
 
-def _wanted(given: Any, size: int, name: str, what: str) -> Array:
+def wanted_numbers(given: Any, size: int, name: str, what: str) -> Array:
+    """Return what is wanted as ``size`` numbers, (size,) or (batch, size), or refuse it by its name."""
     numbers = np.asarray(given, dtype=float)
     if numbers.ndim == 0:
         numbers = np.full(size, float(numbers))
@@ -123,7 +124,7 @@ class Positions(Term):
         """Return the configurations, (..., nq)."""
         if isinstance(self.target, Trajectory):
             return _along(self.target, times, 0, model.nq)
-        return _wanted(self.target, model.nq, "a target of Positions", "a configuration")
+        return wanted_numbers(self.target, model.nq, "a target of Positions", "a configuration")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
         """Return the way from the target, along each freedom."""
@@ -154,7 +155,7 @@ class Velocities(Term):
         """Return the velocities, (..., nv)."""
         if isinstance(self.target, Trajectory):
             return _along(self.target, times, 1, model.nv)
-        return _wanted(self.target, model.nv, "a target of Velocities", "one per freedom")
+        return wanted_numbers(self.target, model.nv, "a target of Velocities", "one per freedom")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
         """Return velocities less the target."""
@@ -219,7 +220,7 @@ class FramePosition(Term):
 
     def numbers(self, model: Model, times: Array) -> Array:
         """Return the position, (..., 3)."""
-        return _wanted(self.position, 3, f"the position of {self.frame!r}", "x, y and z in meters")
+        return wanted_numbers(self.position, 3, f"the position of {self.frame!r}", "x, y and z in meters")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
         """Return the way from the wanted position."""
@@ -287,7 +288,7 @@ class FrameVelocity(Term):
 
     def numbers(self, model: Model, times: Array) -> Array:
         """Return the velocity, (..., 3)."""
-        return _wanted(self.velocity, 3, f"the velocity of {self.frame!r}", "along x, y and z")
+        return wanted_numbers(self.velocity, 3, f"the velocity of {self.frame!r}", "along x, y and z")
 
     def differences(self, m: Moment, wanted: Scalars) -> list[Scalar]:
         """Return the velocity less the wanted one."""

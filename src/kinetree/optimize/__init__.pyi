@@ -16,3 +16,7 @@ from kinetree_optimize.terms import Velocities as Velocities
 from kinetree_optimize.tracking import Follower as Follower
 from kinetree_optimize.tracking import follow as follow
 from kinetree_optimize.tracking import tvlqr as tvlqr
+from kinetree_optimize.whole_body_terms import CenterOfMass as CenterOfMass
+from kinetree_optimize.whole_body_terms import Energy as Energy
+from kinetree_optimize.whole_body_terms import Momentum as Momentum
+from kinetree_optimize.whole_body_terms import Powers as Powers
