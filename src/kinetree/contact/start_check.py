@@ -23,6 +23,9 @@ HIGHEST = 1.0
 MOST_DEPTHS = 10.0
 """The same in depths: from soft ground a robot is lifted gently even if it is deep inside."""
 
+SLIGHT = 1e-3
+"""Depths up to this (m) are not worth a word beside the deepest one."""
+
 STANDARD_GRAVITY = 9.81
 """Gravity for these heights if there is none."""
 
@@ -37,6 +40,9 @@ class Sunken(NamedTuple):
     height: float
     """How high the ground would throw the robot (m)."""
 
+    others: tuple[str, ...]
+    """What else starts inside of something, in words."""
+
     lift: tuple[str, int, float] | None
     """A base coordinate, its index in q, and its value that puts the robot above the ground; None if there is none."""
 
@@ -46,6 +52,9 @@ class Sunken(NamedTuple):
             f"{self.what.format(f'{self.depth:.3g} m')}, which stores enough energy there to throw the robot "
             f"{self.height:.3g} m high"
         )
+        if self.others:
+            more = f", and {len(self.others) - 3} more" if len(self.others) > 3 else ""
+            fact += f" (also: {', '.join(self.others[:3])}{more}; nothing is moved apart)"
         return ContactWarning(fact, self.lift)
 
 
@@ -76,7 +85,20 @@ def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | Non
     lane = np.unravel_index(int(np.argmax(excess)), excess.shape)
     start = np.broadcast_to(q, (*excess.shape, robot.nq))[lane]
     names, depths = (np.broadcast_to(x, excess.shape)[lane] for x in (frame, deepest))
-    return Sunken(str(names), float(depths), float(excess[lane]), _lift(robot, grounds, start))
+    return Sunken(
+        str(names), float(depths), float(excess[lane]), _others(robot, grounds, start, str(names)),
+        _lift(robot, grounds, start),
+    )  # fmt: skip
+
+
+def _others(robot: Robot, grounds: Sequence[Any], q: Array, deepest: str) -> tuple[str, ...]:
+    """Return in words what else is inside of something, with its largest depth; batches of terrain do not count."""
+    found: dict[str, float] = {}
+    for _, what, gap, _ in _gaps(robot, grounds, q):
+        depth = -gap
+        if depth.ndim == 0 and depth > SLIGHT and what != deepest:
+            found[what] = max(found.get(what, 0.0), float(depth))
+    return tuple(what.format(f"{depth:.3g} m") for what, depth in found.items())
 
 
 def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array, float]]:

@@ -75,6 +75,15 @@ def test_spots_on_a_surface_have_forces_and_a_height_too():
     assert world.observe()[0] == pytest.approx([-0.5 * np.tan(0.2), 0.0])
 
 
+def test_it_warns_of_worlds_that_start_inside_something():
+    box = S.Box((0.2, 0.2, 0.2))
+    things = {x: kt.Thing(box, mass=1, position=(0, 0, z)) for x, z in (("a", 0.06), ("b", 0.1))}
+    pile = kt.scene(things=things, terrain=kt.terrain.floor())
+    words = r"shape 'b' starts 0.16 m inside of 'a', which .* \(also: shape 'a' starts 0.04 m inside of 'floor'"
+    with pytest.warns(kt.ContactWarning, match=words):
+        kt.World(pile, batch=2, ground=kt.forces.ShapeContact.of(pile, pairs=[("floor", "a"), ("a", "b")]), **FIXED)
+
+
 def test_it_says_what_it_cannot_do(room):
     with pytest.raises(UnknownNameError, match="step_2"):
         kt.World(room, ground=kt.forces.ShapeContact.of(room), **FIXED, observe=lambda m: [m.contact_force("stp_2").z])

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...contact.start_check import warn_sunken
 from ...control.base import Controller, Sum
 from ...control.commands import Commanded
 from ...control.sampled import find_sampled
@@ -188,6 +189,7 @@ class World(ExplainsArguments):
         knows = self._equation.knows_what_gives_way
         warn_of_long_steps(robot, self._system.around, self._start[0], integrator, self.step_size, knows)
         warn_of_falling_world(robot, self._system.elements, self._start[0][0])
+        warn_sunken(robot, [e for e in self._system.ground if e.contact_pairs()], self._start[0])
         self._ranges = RangeWatch(robot, self._system.elements)
         self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
