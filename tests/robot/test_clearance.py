@@ -123,3 +123,22 @@ def test_distances_along_a_motion_are_drawn(tmp_path):
         found.plot([0.0, 1.0])
     with pytest.raises(OptionError, match="one motion"):
         robot.clearance([0.0]).plot()
+
+
+@pytest.mark.slow
+def test_gradients_of_curved_shapes_and_hulls_are_those_of_differences():
+    """Of shapes that are apart, where all distances are smooth."""
+    b = kt.Builder("three").shape("base", S.Ellipsoid((0.3, 0.2, 0.1)), name="egg")
+    cube = S.ConvexHull([(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.1, 0.1)])
+    for name, shape in (("can", S.Cylinder(0.1, 0.3)), ("hull", cube)):
+        b.body(name, "base", kt.Free(), mass=1, inertia=I1).shape(name, shape)
+    robot, h, rng = kt.Robot(b.build().model, backend="compiled"), 1e-6, np.random.default_rng(8)
+    q = robot.random_configuration(3, 16)
+    q[:, 4:7], q[:, 11:14] = (0.8, 0.1, 0.2), (-0.1, 0.9, 0.3)
+    q[:, [4, 5, 6, 11, 12, 13]] += rng.normal(0, 0.05, (16, 6))
+    found = robot.clearance(q)
+    assert found.distances.min() > 0.0
+    for k in range(robot.nv):
+        step = h * np.eye(robot.nv)[k]
+        ahead, behind = (robot.clearance(robot.integrate(q, s)).distances for s in (step, -step))
+        assert np.allclose((ahead - behind) / (2 * h), found.gradients[..., k], atol=1e-6)
