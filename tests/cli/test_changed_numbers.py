@@ -143,7 +143,6 @@ def test_what_cannot_be_set_is_refused(typed, reason):
 def test_several_values_are_refused_where_nothing_compares_them(tmp_path):
     assert "this command takes one" in refused("info", "gripper", "--set", "palm.mass=1,2")
     several = ("inverse", "gripper", "--set", "palm.mass=1,2")
-    assert "--plot draws one robot" in refused(*several, "--plot", tmp_path / "x.png")
     assert "is written as .csv" in refused(*several, "-o", tmp_path / "x.parquet")
     assert not list(tmp_path.iterdir())
 
@@ -163,3 +162,13 @@ def test_friction_is_not_left_out_in_silence(tmp_path):
         assert f"--set {name.partition('=')[0]}: friction is left out of these forces: add --friction" in said_why
     still = runner.invoke(app, ["inverse", "gripper", "--set", "palm.mass=1"])  # which has no friction
     assert "friction" not in still.stderr
+
+
+def test_curves_of_several_values_are_drawn_over_one_another(tmp_path):
+    given = ["four-bar", "--speed", "crank_joint=60rpm", "--over", "crank_joint", "--set", "coupler.mass=2,4"]
+    said("inverse", *given, "--plot", tmp_path / "both.svg")
+    text = (tmp_path / "both.svg").read_text()
+    labels = [f"crank_joint, coupler.mass = {x}" for x in (2, 4)]
+    assert all(f"<!-- {label} -->" in text or label in text for label in labels)
+    said("inverse", *given[:-1], "coupler.mass=2", "--plot", tmp_path / "one.svg")
+    assert "coupler.mass" not in (tmp_path / "one.svg").read_text()

@@ -201,8 +201,6 @@ def _run(
             "a linkage by density, width and thickness or by the mass of each bar"
         )
     several = len(cases) > 1
-    if several and plot is not None:
-        raise OptionError("--plot draws one robot: give --set one value, and a picture for each")
     if several and output is not None and output.suffix.lower() != ".csv":
         raise OptionError(f"-o {output}: the table that compares values of --set is written as .csv")
     first = cases[0].robot
@@ -217,7 +215,7 @@ def _run(
     methods = module_above("kinetree_sweeps.motion_tables.dynamics_by_rows").METHODS
     draw_table = module_above("kinetree_sweeps.motion_tables.table_picture").draw_table
 
-    which, lines, rows, seconds = methods[method][1], [], 0, 0.0
+    which, lines, rows, seconds, tables = methods[method][1], [], 0, 0.0, dict[str, Path]()
     with TemporaryDirectory(prefix="kinetree-") as folder:
         for k, (typed, robot) in enumerate(cases):
             start = _Start(robot, given.of_gallery, q_guess)
@@ -232,14 +230,15 @@ def _run(
                 over=named, units=in_units,
             )  # fmt: skip
             rows, seconds = rows + done.rows, seconds + done.seconds
-            if plot is not None:
-                draw_table(robot, which, written, plot, separate, shown, named)
-                note(f"wrote {plot}")
+            tables[", ".join(f"{n} = {x}" for n, x in typed.items()) if several else ""] = written
             if which == "tau":
                 _tell_of_limits(robot, written, "".join(f"with {n}={x}, " for n, x in typed.items() if several))
             if several or output is None:
                 own = _by_joint(robot, which, written, named)
                 lines += [{"joint": line["joint"], **typed, **line} if several else line for line in own]
+        if plot is not None:
+            draw_table(first, which, tables, plot, separate, shown, named)
+            note(f"wrote {plot}")
     if several:
         lines.sort(key=lambda line: first.v_names.index(line["joint"]))  # the values of a joint side by side
     set_apart = list(cases[0].typed) if several else []

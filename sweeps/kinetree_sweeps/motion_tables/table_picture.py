@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from kinetree.io.plot_style import height_beside, keep_zero_flat, legend_beside,
 from kinetree.io.tables.reading import open_table
 from kinetree.io.units import ShownUnits
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 
 from .dynamics_by_rows import units_of
 
@@ -30,20 +32,66 @@ MOST_SAMPLES = 5000
 WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acceleration"}
 
 
+class TableCurves(NamedTuple):
+    """The numbers of a table, as they are drawn."""
+
+    label: str
+    across: Array
+    values: Array
+
+
 def draw_table(
-    robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False,
+    robot: Robot, key: str, tables: Mapping[str, Path], picture: str | os.PathLike[str], separate: bool = False,
     shown: ShownUnits | None = None, over: str | None = None,
 ) -> None:  # fmt: skip
-    """Draw the table that :func:`kinetree.sweeps.over_table` wrote.
+    """Draw tables that :func:`kinetree.sweeps.over_table` wrote, over one another.
 
-    key: {"tau", "a"}. Quantity of each joint in the table.
-    table: A file; not a folder of parts.
+    robot: A robot whose joints are those of all tables.
+    key: {"tau", "a"}. Quantity of each joint in the tables.
+    tables: Files, not folders of parts, by what sets them apart; that is empty for a single one.
     picture: ``.png``, ``.svg``, ``.pdf``, ...
     separate: Whether to draw a separate panel with its own scale for each freedom.
     shown: Units other than SI to draw in.
-    over: A joint whose position, a column of the table, replaces time as the horizontal axis.
+    over: A joint whose position, a column of the tables, replaces time as the horizontal axis.
     """
     others = shown or ShownUnits()
+    read = [_read(robot, key, label, table, others, over) for label, table in tables.items()]
+    along, all_curves = read[0][0], [curves for _, curves in read]
+    idle = {k for j in robot.model.joints if not j.actuated for k in j.freedoms}
+    used = np.any([np.any(curves.values, axis=0) for curves in all_curves], axis=0)
+    drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or used[k]]
+    measured = list(units_of(robot)[key].values())
+    groups = [(unit, [k for k in drawn if measured[k] == unit]) for unit in dict.fromkeys(measured[k] for k in drawn)]
+    if separate:
+        groups = [(unit, [k]) for unit, places in groups for k in places]
+    if len(groups) > MOST_PANELS:
+        raise OptionError(f"--separate makes {len(groups)} panels, and a picture has at most {MOST_PANELS}")
+    heights = [height_beside(len(places) * len(tables), LOW if separate else HEIGHT) for _, places in groups]
+    with drawing((WIDTH, sum(heights) + 0.6), picture) as figure:
+        axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for axis, (unit, places) in zip(axes, groups, strict=True):
+            for k, place in enumerate(places):
+                own = drawn.index(place) if separate else k
+                for c, curves in enumerate(all_curves):
+                    named = ", ".join(text for text in (robot.v_names[place], curves.label) if text)
+                    axis.plot(
+                        curves.across, others.shown(curves.values[:, place], unit),
+                        label=named.replace("$", r"\$"), **line(own * len(all_curves) + c),
+                    )  # fmt: skip
+            keep_zero_flat(
+                axis, [others.shown(x.values[:, k], unit) for x in all_curves for k in drawn if measured[k] == unit]
+            )
+            axis.set_ylabel(f"{WORDS.get(unit, key)} [{others.label(unit)}]")
+            legend_beside(axis)
+        axes[-1].set_xlabel(along)
+        figure.align_ylabels()
+        figure.suptitle(robot.name.replace("$", r"\$"))
+
+
+def _read(
+    robot: Robot, key: str, label: str, table: Path, others: ShownUnits, over: str | None
+) -> tuple[str, TableCurves]:  # fmt: skip
+    """Return what the horizontal axis of a table is called, and its curves."""
     if is_folder(table):
         raise OptionError(f"a picture is drawn of one table, not of the folder {str(table)!r}: give a file to write")
     wanted = {key: robot.v_names} | ({} if over is None else {"q": [over]})
@@ -57,28 +105,4 @@ def draw_table(
         unit = units_of(robot)["q"][over]
         across = others.shown(np.concatenate([part.arrays[1] for part in parts])[rows, 0], unit)
         along = f"{over} [{others.label(unit)}]".replace("$", r"\$")
-    idle = {k for j in robot.model.joints if not j.actuated for k in j.freedoms}
-    drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or np.any(values[:, k])]
-    measured = list(units_of(robot)[key].values())
-    groups = [(unit, [k for k in drawn if measured[k] == unit]) for unit in dict.fromkeys(measured[k] for k in drawn)]
-    if separate:
-        groups = [(unit, [k]) for unit, places in groups for k in places]
-    if len(groups) > MOST_PANELS:
-        raise OptionError(f"--separate makes {len(groups)} panels, and a picture has at most {MOST_PANELS}")
-    heights = [height_beside(len(places), LOW if separate else HEIGHT) for _, places in groups]
-    with drawing((WIDTH, sum(heights) + 0.6), picture) as figure:
-        axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        for axis, (unit, places) in zip(axes, groups, strict=True):
-            for k, place in enumerate(places):
-                axis.plot(
-                    across,
-                    others.shown(values[rows, place], unit),
-                    label=robot.v_names[place].replace("$", r"\$"),
-                    **line(drawn.index(place) if separate else k),
-                )
-            keep_zero_flat(axis, [others.shown(values[rows, k], unit) for k in drawn if measured[k] == unit])
-            axis.set_ylabel(f"{WORDS.get(unit, key)} [{others.label(unit)}]")
-            legend_beside(axis)
-        axes[-1].set_xlabel(along)
-        figure.align_ylabels()
-        figure.suptitle(robot.name.replace("$", r"\$"))
+    return along, TableCurves(label, across, values[rows])
