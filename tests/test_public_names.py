@@ -113,7 +113,8 @@ def test_starts_guesses_and_samples_have_one_word_each():
     assert seen["output"] == {"sweep", "sweeps.run", "sweeps.over_table", "sweeps.TableDone", "design.Function"}
     assert seen["base"] == {"Builder", "from_dh", "published.StepTable"}
     assert seen["initial"] == {"sweeps.SweepResult.reduce"}
-    assert not {x for x in seen["start"] if not x.endswith((".index", ".rod", ".Gait", ".straight_line", ".Line"))}
+    ways = (".index", ".rod", ".Gait", ".straight_line", ".Line", ".SwingBetween")
+    assert not {x for x in seen["start"] if not x.endswith(ways)}
     assert not {x for x in seen["begin"] if not x.startswith("trajectories.") and not x.endswith((".kinks", "endless"))}
     assert not {x for x in seen["record"] if not x.endswith((".books", "Error", ".of_record", "MovedBatch"))}
 

@@ -61,7 +61,7 @@ VARIABLES = {
     "Record": "record",
     "Result": "result", "RigidContacts": "contacts", "SampledContacts": "met", "SimulationError": "error",
     "Singularity": "report", "Stepped": "stepped", "SweepResult": "found", "Trajectory": "trajectory",
-    "Viewer": "viewer", "Walk": "walk", "World": "world walker",
+    "Viewer": "viewer", "Walk": "walk", "Workspace": "space", "World": "world walker",
 }  # fmt: skip
 """What variables of prose may stand for, by classes."""
 
