@@ -162,3 +162,16 @@ def test_the_command_line_writes_controllers(tmp_path):
     wrong = invoke("codegen", "kuka-kr5", "-o", tmp_path, "--kp", "3", code=1)
     assert "is of no use without --controller" in wrong.output
     assert "did you mean 'pid'" in invoke("codegen", "kuka-kr5", "--controller", "pidd", code=1).output
+
+
+def test_controllers_in_discrete_time_are_refused(tmp_path):
+    """Their limits, encoders and delays would be missing."""
+    b = kt.Builder("arm").body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.3))
+    arm = b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -0.6), mass=0.5, com=(0, 0, -0.2)).build()
+    servo = kt.control.PD(kt.trajectories.Constant([0.0, 0.0]), kp=50.0, kd=5.0)
+    sampled = kt.control.Sampled(servo, 1e-3, limit=[25.0, 9.0])
+    for law in (sampled, sampled + kt.control.GravityCompensation()):
+        with pytest.raises(kt.UnsupportedError, match="controller inside it"):
+            arm.codegen(tmp_path, [], controllers={"servo": law})
+    assert not list(tmp_path.iterdir())
+    arm.codegen(tmp_path, [], controllers={"servo": servo})

@@ -108,6 +108,9 @@ class Controller(ActingElement):
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
 
+    IN_DISCRETE_TIME: ClassVar[bool] = False
+    """Whether it computes at intervals, and holds its forces in between."""
+
     EACH: ClassVar[str] = "driven degree of freedom"
     """What each gain belongs to, for messages."""
 

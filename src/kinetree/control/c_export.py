@@ -35,6 +35,12 @@ def law_for_c(controller: Any, robot: Any) -> CLaw:
     states, they are one more argument, the sample time is among the gains, and the next states follow the forces in the
     result.
     """
+    if _is_sampled(controller):
+        raise UnsupportedError(
+            "a Sampled controller cannot be written in C as it is: its limits, encoders, filters, delays and observers "
+            "would be missing. Write the controller inside it, which the target calls at every sample, with "
+            "control.Saturated for limits; kinetree.fmu writes all of it"
+        )
     tree, bound = robot.model, controller.bound(robot)
     if bound.plain_function() is not None:
         raise UnsupportedError("a plain Python function cannot be written in C: use control.Law, over any scalar")
@@ -76,6 +82,11 @@ def law_for_c(controller: Any, robot: Any) -> CLaw:
 
     parts = {"TAU": 0} | ({"STATES": tree.nv} if count else {})
     return CLaw(_said(controller, bool(found), count), gains, tuple(arguments), function, parts, sample)
+
+
+def _is_sampled(controller: Any) -> bool:
+    """Return whether a controller works in discrete time, or one inside it does."""
+    return bool(controller.IN_DISCRETE_TIME or any(_is_sampled(part) for part in controller.inner()))
 
 
 def _random_state(robot: Any, rng: np.random.Generator) -> tuple[Array, Array]:

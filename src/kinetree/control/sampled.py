@@ -110,6 +110,8 @@ class Sampled(Around):
     >>> sampled = control.Sampled(servo, period=1e-3, delay=5e-4, encoder=4096, velocity="differences", cutoff=100.0)
     """
 
+    IN_DISCRETE_TIME = True
+
     period: float
     delay: float = 0.0
     encoder: ArrayLike | None = None
