@@ -27,7 +27,7 @@ from helpers.mechanisms import four_bar
 from helpers.robots import floating_pair, random_mass, random_state, random_tree
 from judges.real_robots import load_quietly, robot_file
 from kinetree.algorithms.table import ALGORITHMS, FORWARD_METHODS, find
-from kinetree.engine.graph import CONST, FMA, GATHER, INPUT, KINDS
+from kinetree.engine.graph import CALL, CONST, FMA, GATHER, INPUT, KINDS
 from kinetree.evaluation.algorithm_options import needed_options
 from kinetree.export import symbolic
 from kinetree.export.symbolic import on_casadi, on_jax
@@ -301,7 +301,7 @@ def test_forward_dynamics_of_a_humanoid_on_jax():
 
 @pytest.mark.parametrize("table", [on_jax.operations(jnp), on_casadi.operations(casadi)], ids=["jax", "casadi"])
 def test_operations_are_complete(table):
-    assert set(table) | {CONST, INPUT, FMA, GATHER} == set(KINDS)  # tables are looked up in simulations only
+    assert set(table) | {CONST, INPUT, FMA, GATHER, CALL} == set(KINDS)  # tables and calls are of simulations only
 
 
 def test_plain_numbers_beside_symbols():
