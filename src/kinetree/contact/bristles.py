@@ -40,10 +40,13 @@ class Bristles(NamedTuple):
 
     @property
     def share(self) -> Scalar:
-        """Which part of that they carry: one while they hold."""
+        """Which part of that they carry: one while they hold, and none without a limit, also where nothing moves.
+
+        Two bodies that are apart and at rest must not resist what would move them in a step.
+        """
         square = _square(self.bent)
         slips = square > self.limit * self.limit
-        return where(slips, self.limit / sqrt(where(slips, square, 1.0)), 1.0)
+        return where(slips, self.limit / sqrt(where(slips, square, 1.0)), where(self.limit > 0.0, 1.0, 0.0))
 
     @property
     def forces(self) -> list[Scalar]:
