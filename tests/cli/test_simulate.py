@@ -208,6 +208,21 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
     assert "at least two rows" in invoke("simulate", robot, "--follow", table, code=1).stderr
 
 
+def test_a_crank_that_moves_from_the_start_takes_its_linkage_along(tmp_path):
+    table, robot = tmp_path / "crank.csv", kt.gallery.load("four-bar")
+    t, begin = np.linspace(0, 0.1, 51), kt.gallery.start("four-bar")[0] + 0.2
+    columns = np.column_stack([t, begin + 6.28 * t, np.full_like(t, 6.28), np.zeros_like(t)])
+    names = "time,q_crank_joint,v_crank_joint,a_crank_joint"
+    np.savetxt(table, columns, delimiter=",", header=names, comments="")
+    invoke("simulate", "four-bar", "--follow", table, "--samples", 5, "-o", tmp_path / "r.npz")
+    record = kt.Record.load(tmp_path / "r.npz")
+    assert np.allclose(record.q[:, 0], begin + 6.28 * record.time, atol=1e-9)
+    assert np.allclose(record.v, robot.velocities(record.q, np.full((5, 1), 6.28)), atol=1e-6)
+    assert np.allclose(record.tau, robot.inverse_dynamics(record.q, record.v, record.a), atol=1e-6)
+    refused = invoke("simulate", "four-bar", "--follow", table, "--v0", "crank_joint=1", code=1).stderr
+    assert "'crank_joint' follows" in refused
+
+
 def test_systems_start_where_they_are_drawn():
     told = simulated("four-bar", "--time", 0.05, "--samples", 2)
     ours = kt.simulate(kt.gallery.load("four-bar"), kt.gallery.start("four-bar"), time=0.05, samples=2)

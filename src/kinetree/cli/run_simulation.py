@@ -18,6 +18,7 @@ from ..forces.from_yaml import load as load_forces
 from ..io.paths import is_folder
 from ..io.units import ShownUnits
 from ..motion import trajectories
+from ..simulation.constrained.driven_robot import DrivenRobot
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.options import STEPS_AT_MOST
 from ..simulation.prescribed import BoundMotion, Prescribed
@@ -197,7 +198,19 @@ def _followed(
             raise OptionError(f"{option}: {named[0]!r} follows {table}; give the other joints only")
         whole.append(isinstance(values, list))
     motion = Prescribed(trajectory, joints)
-    return motion, *BoundMotion(robot, motion).start(robot, 0.0, q, v, (whole[0], whole[1]))
+    bound = BoundMotion(robot, motion)
+    q, v = bound.start(robot, 0.0, q, v, (whole[0], whole[1]))
+    return motion, *((q, v) if robot.loops is None else _closed_start(robot, bound, q, v))
+
+
+def _closed_start(robot: Robot, motion: BoundMotion, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start at which the passive joints of loops fit those that follow a motion."""
+    moved = [joint.name for joint in motion.moved]
+    q = robot.close(q, fixed=moved, limits=False)
+    names = robot.independent(q)
+    if {robot.v_names[k] for joint in motion.moved for k in range(robot.nv)[joint.v_slice]} <= set(names):
+        v = robot.velocities(q, v[[robot.v_names.index(name) for name in names]])  # as typed where nothing follows
+    return DrivenRobot(robot, motion).nearest(0.0, q, v)
 
 
 # ------------------------------------------------------------------ gains
