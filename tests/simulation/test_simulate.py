@@ -315,6 +315,7 @@ def failing(**options) -> kt.SimulationError:
         ({"step": 0.1}, "chooses its own steps"),
         ({"rtol": 0.0}, "rtol must be a positive number"),
         ({"samples": 1}, "samples must be at least two"),
+        ({"samples": "steps"}, "for one at each step of the integrator, leave it out"),
         ({"samples": [0.0, 2.0]}, "between 0 and 1 s"),
         ({"samples": [0.5, 0.2]}, "increasing"),
         ({"controller": 3.0}, "a controller has a law"),

@@ -29,7 +29,7 @@ Read = Callable[[NodeReader, Node, str], Any]
 
 
 def load(path: str | os.PathLike[str]) -> list[Any]:
-    """Read force elements from a YAML file, which holds a list under ``forces``.
+    """Read force elements from a YAML file, which holds a list, perhaps under ``forces``.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ def load(path: str | os.PathLike[str]) -> list[Any]:
     place = as_path(path, "a file of forces")
     source = Source(place, whole_content(place, "file of forces"))
     root, reader = yaml_nodes.nodes(source), NodeReader(source.file)
+    if isinstance(root, Items):
+        return read_forces(reader, root)
     fields = reader.fields(root, "a file of forces", (MARK,), required=(MARK,))
     return read_forces(reader, fields[MARK])
 
@@ -127,8 +129,9 @@ def _curve(reader: NodeReader, node: Node, what: str) -> Any:
     if not isinstance(node, Table):
         return reader.number(node, what)
     fields = reader.fields(node, f"{what} as a table", ("x", "y", "period", "smooth"), required=("x", "y"))
-    x, y = ([reader.number(item, key) for item in reader.items(fields[key], key)] for key in ("x", "y"))
-    period = reader.number(fields["period"], "period") if "period" in fields else None
+    x = [_place(reader, item, "x") for item in reader.items(fields["x"], "x")]
+    y = [reader.number(item, "y") for item in reader.items(fields["y"], "y")]
+    period = _place(reader, fields["period"], "period") if "period" in fields else None
     smooth = "smooth" in fields and reader.boolean(fields["smooth"], "smooth")
     with reader.at(node):
         return Characteristic(x, y, period, smooth)

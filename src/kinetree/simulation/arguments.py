@@ -330,6 +330,11 @@ def sample_times(samples: Any, begin: float, end: float, at_most: int) -> Array 
     """Return the times of the samples, at most ``at_most`` of them; None for every step."""
     if samples is None:
         return None
+    if isinstance(samples, str):
+        raise OptionError(
+            f"samples must be a number or increasing times, not {samples!r}: for one at each step of the integrator, "
+            "leave it out"
+        )
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
         if samples < 2:
             raise OptionError(f"samples must be at least two, or times; not {shown(samples)}")
