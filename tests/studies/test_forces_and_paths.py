@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.studies.system import States
+from kinetree.studies.user_study.forces_on_motion import loads_on
 from kinetree.studies.user_study.reader import read
 
 STUDY = """kinetree-study: 1
@@ -133,3 +135,70 @@ def test_a_summary_says_whose_friction_forces_leave_out(tmp_path):
         folder = result.write(tmp_path / robot.partition(".")[0], pictures=False)
         summary = (folder / "summary.md").read_text()
         assert ("These forces leave out the friction of crank_joint." in summary) is told
+
+
+GAS = """kinetree-study: 1
+robot: slider-crank
+motion: {{kind: constant-speed, speed: {{{crank}: 600 rpm}}, duration: 0.1 s}}
+forces:
+  - kind: joint-push
+    joint: {slide}
+    over: {crank}
+    force: {{x: [0 deg, 90 deg, 200 deg], y: [-900, -300, 0], period: 360 deg}}
+outputs: {{samples: 30, forces: true}}
+"""
+
+
+def test_inverse_has_the_forces_of_the_file_without_a_simulation(tmp_path):
+    robot = kt.load("slider-crank")
+    (crank,) = robot.independent()
+    slide = next(name for name in robot.joint_names if robot.tau_units[robot.v_names.index(name)] == "N")
+    result = study(tmp_path, GAS.format(crank=crank, slide=slide)).run()
+    outcome = result.outcomes["inverse"]
+    assert not result.faults
+    assert any("JointPush" in remark for remark in outcome.remarks)
+    table = outcome.tables["motion"]
+    q, v, a = (np.stack([table[f"{key}_{name}"] for name in robot.v_names], axis=-1) for key in "qva")
+    gas = kt.forces.Characteristic([0, np.pi / 2, np.radians(200)], [-900, -300, 0], period=2 * np.pi)
+    push = np.array([gas(x) for x in q[:, robot.v_names.index(crank)]])
+    dry = robot.inverse_dynamics(q, v, a)[:, robot.v_names.index(crank)]
+    work = push * v[:, robot.v_names.index(slide)] / v[:, robot.v_names.index(crank)]
+    assert np.abs(work).max() > 1.0
+    assert np.allclose(table[f"tau_{crank}"], dry - work, atol=1e-9)  # virtual work
+    assert np.allclose(outcome.tables["forces"][f"tau_{crank} [N m]"], dry - work, atol=1e-9)
+
+
+def test_forces_at_joints_become_loads_with_the_same_work():
+    rng, time = np.random.default_rng(5), np.linspace(0, 1, 4)
+    for robot in (*map(kt.load, ("quadruped", "kuka-kr5")), spherical()):
+        q = robot.normalize(robot.neutral() + 0.5 * rng.normal(size=(4, robot.nq)))
+        motion = States(q, *rng.normal(size=(2, 4, robot.nv)))
+        given = rng.normal(size=robot.nv)
+        own = kt.forces.OwnForce(lambda t, q, v, given=given: [x * (1 + t) for x in given])
+        loads = loads_on(robot.model, [own], time, motion)
+        less = robot.inverse_dynamics(*motion) - robot.inverse_dynamics(*motion, loads)
+        assert np.allclose(less, given * (1 + time)[:, None], atol=1e-10)
+
+
+def spherical():
+    made = kt.Builder("arm").body("ball", "base", kt.Spherical(), mass=1, com=(0.1, 0.2, 0.3), inertia=(1, 1, 1))
+    made = made.body("led", "ball", kt.Revolute("y"), position=(0.3, 0.1, 0), mass=1, com=(0, 0, -1))
+    return made.body("follower", "led", kt.Revolute("x"), position=(0, 0, 1), mass=1, com=(0, 1, 0)).build()
+
+
+def test_a_force_that_ends_before_the_motion_is_refused(tmp_path):
+    text = "kinetree-study: 1\nrobot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_1: 1}, duration: 2}\n"
+    text += "forces:\n  - {kind: push, at: link_6, force: {times: [0, 1], values: [[0, 0, 0], [9, 0, 0]]}}\n"
+    with pytest.raises(kt.errors.OptionError, match="Push covers 0 to 1 s, but the motion takes 0 to 2 s"):
+        study(tmp_path, text).run()
+    with pytest.raises(kt.errors.FileFormatError, match="'forces' needs a simulation"):
+        study(tmp_path, "kinetree-study: 1\nrobot: kuka-kr5\nforces: []\n")
+
+
+def test_a_list_of_forces_alone_is_a_file_of_forces(tmp_path):
+    listed = "- {kind: joint-push, joint: elbow, force: {x: [0 deg, 90 deg], y: [0, 8]}, over: elbow}\n"
+    (tmp_path / "bare.yaml").write_text(listed)
+    (tmp_path / "named.yaml").write_text("forces:\n" + listed)
+    for name in ("bare", "named"):
+        (push,) = kt.forces.load(tmp_path / f"{name}.yaml")
+        assert push.force(np.pi / 4) == pytest.approx(4.0)

@@ -54,12 +54,14 @@ class MoreOutputs:
         k = robot.q_names.index(self.over)
         return {f"q_{self.over} [{robot.q_units[k]}]": q[:, k], "time [s]": time}
 
-    def of(self, robot: Robot, time: Array, motion: States) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return tables and figures of a motion."""
+    def of(
+        self, robot: Robot, time: Array, motion: States, loads: Array | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+        """Return tables and figures of a motion, under external loads on all bodies."""
         tables: dict[str, Any] = {}
         figures: dict[str, Any] = {}
         if self.forces:
-            columns, sizes = _joint_forces(robot, motion)
+            columns, sizes = _joint_forces(robot, motion, loads)
             tables["forces"] = self._shown(self._first(robot, time, motion.q) | columns)
             panel = PlotPanel(f"force [{self.units.label('N')}]",
                               [Curve(name, self.units.shown(x, "N")) for name, x in sizes.items()])  # fmt: skip
@@ -93,15 +95,17 @@ class MoreOutputs:
         return found
 
 
-def _joint_forces(robot: Robot, motion: States) -> tuple[dict[str, Array], dict[str, Array]]:
+def _joint_forces(
+    robot: Robot, motion: States, loads: Array | None
+) -> tuple[dict[str, Array], dict[str, Array]]:  # fmt: skip
     """Return moments and forces at all joints by name, axes and component, and the magnitudes of the forces."""
     if robot.loops is not None:
-        found = robot.constraint_forces(*motion)
+        found = robot.constraint_forces(*motion, loads)
         wrenches = found.joint_wrenches
         world = {name: found.at(name) for name in (*robot.joint_names, *robot.loop_names, *found.springs)}
         columns = {name: x for name, x in found.columns().items() if name.startswith("tau_") or ": " in name}
     else:
-        wrenches, columns = robot.joint_wrenches(*motion), {}
+        wrenches, columns = robot.joint_wrenches(*motion, loads), {}
         world = dict(zip(robot.joint_names, along_world(robot.model, motion.q, wrenches).swapaxes(0, 1), strict=True))
     body = dict(zip(robot.joint_names, wrenches.swapaxes(0, 1), strict=True))
     for axes, those in (("world", world), ("body", body)):

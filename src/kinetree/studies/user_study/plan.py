@@ -30,6 +30,7 @@ from ..plots import Curve, PlotPanel
 from ..study import Outcome
 from ..system import States
 from .forces_and_paths import MoreOutputs
+from .forces_on_motion import loads_on
 
 EXPECTED = FactFile.beside(__file__)
 """Expectations of a file, by their keys."""
@@ -69,7 +70,7 @@ class StudyPlan:
     free_base: bool = False
     """Whether only the joints with motors follow the motion, and the others move by the dynamics."""
     forces: Sequence[Any] = ()
-    """Force elements that act in the simulation."""
+    """Force elements that act in every analysis."""
     begins: str = ""
     """Where the simulation begins, in words."""
     facts: Mapping[str, Sequence[StatedFact]] = field(default_factory=dict)
@@ -84,17 +85,21 @@ class StudyPlan:
         assert self.states is not None
         time = np.linspace(0.0, self.span, max(2, int(self.samples * QUICK) if quick else self.samples))
         motion = self.states(time)
-        tau = self.robot.inverse_dynamics(*motion)
-        back = self.robot.forward_dynamics(motion.q, motion.v, tau)
+        loads = loads_on(self.robot.model, self.forces, time, motion) if self.forces else None
+        tau = self.robot.inverse_dynamics(*motion, loads)
+        back = self.robot.forward_dynamics(motion.q, motion.v, tau, loads)
         off = np.abs(back - motion.a).max() / max(1.0, np.abs(motion.a).max())
         values = self._values(time, motion, tau)
         facts = [*EXPECTED("inverse", back=off), *self._facts("inverse", values)]
         # columns that ``kinetree inverse`` and ``fd`` understand
         table = {name.replace(".", "_", 1): x for name, x in values.items() if isinstance(x, np.ndarray)}
-        tables, figures = self.more.of(self.robot, time, motion)
+        tables, figures = self.more.of(self.robot, time, motion, loads)
         tables = {"motion": self.more.table(table, self._units_of_columns()), **tables}
         rubbing = rubbing_names(self.robot.model)
         remarks = [f"These forces leave out the friction of {', '.join(rubbing)}."] if rubbing else []
+        if self.forces:
+            acting = ", ".join(dict.fromkeys(element.label for element in self.forces))
+            remarks.append(f"The forces of the file act, too ({acting}): these joint forces are needed besides them.")
         fast = beyond(self.robot.v_names, motion.v, self.robot.velocity_limits)
         strong = beyond(self.robot.v_names, tau, self.robot.effort_limits)
         remarks += map(_sentence, in_words(fast, strong))

@@ -402,7 +402,9 @@ class StudyReader(MotionReader):
     def read_simulation(self, span: float) -> dict[str, Any]:
         """Read options of :func:`kinetree.simulate`."""
         if "simulation" not in self.top:
-            idle = ("controller",) if self.free_base else ("controller", "ground", "stops", "forces")
+            idle = ["controller"] if self.free_base else ["controller", "ground", "stops"]
+            if "motion" not in self.top:
+                idle.append("forces")
             for key in idle:
                 if key in self.top:
                     raise FileFormatError(f"{key!r} needs a simulation", self.file, self.root.lines[key])
