@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms import loop_constraints
 from ..algorithms.newton_closing_step import MOST_DAMPING, ClosingTask, FrameGoal
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from ..evaluation.checks import check_threads
@@ -31,7 +32,7 @@ from ..robot.robot import Robot, require_robot
 from ..spatial import Matrix3
 from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import real_number, whole_number
-from .clear_configurations import cleared, refuse_near
+from .clear_configurations import KeptApart, cleared, refuse_near
 
 WHAT = ("pose", "position", "orientation")
 """The part of a frame's pose that has to match."""
@@ -73,7 +74,10 @@ class IKSolution:
     iterations : ndarray of int, shape (...)
         Number of steps of all attempts.
     clearance : ndarray, shape (...), or None
-        The smallest distance of shapes, if one was asked for.
+        The smallest distance of the pairs of shapes that count, if one was asked for; where it is less than that,
+        ``reached`` is false.
+    pairs : tuple of pairs of str, or None
+        The shapes of the pairs that count, as :meth:`Robot.clearance` takes them.
     """
 
     q: Array
@@ -82,6 +86,7 @@ class IKSolution:
     angle_error: Array
     iterations: Array
     clearance: Array | None = None
+    pairs: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def inverse_kinematics(
     robot: Robot, frame: str | Sequence[str], pose: Any, q_guess: ArrayLike | None = None, *,
     what: str | Sequence[str] = "pose", joints: Sequence[str] | None = None, tolerance: float = 1e-9,
     iterations: int = 200, attempts: int = 30, rng: np.random.Generator | int = 0, must_reach: bool = True,
-    threads: int = 1, clearance: float | None = None,
+    threads: int = 1, clearance: float | None = None, pairs: Sequence[tuple[str, str]] | None = None,
 ) -> IKSolution:  # fmt: skip
     """Find configurations that bring frames to poses.
 
@@ -134,8 +139,9 @@ def inverse_kinematics(
     what : {"pose", "position", "orientation"} or one for each frame
         What has to match.
     joints : sequence of str, optional
-        Joints that may move; all by default, including a floating base.  Those that do not move any of the frames
-        stay as in the guess.
+        Joints that may move; all by default, including a floating base.  Those that do not move any of the frames,
+        directly or through loops, stay as in the guess: so the things of a scene stay where they are.  Other loops
+        are closed if the guess leaves them open.
     tolerance : float
         Tolerance in meters and radians.
     iterations : int
@@ -151,8 +157,11 @@ def inverse_kinematics(
     threads : int
         Threads that share the batch.
     clearance : float, optional
-        Smallest distance, in meters, that all pairs of shapes that may touch keep from one another; ``reached`` is
-        false where none was found.  Zero means that nothing overlaps.
+        Smallest distance, in meters, that pairs of shapes keep; ``reached`` is false where no such configuration was
+        found.  Zero means that nothing overlaps.
+    pairs : sequence of pairs of str, optional
+        The pairs that keep it: names of shapes, or of bodies for all of their shapes.  By default all pairs that may
+        touch and whose distance the moving joints can change: a box that lies on a table does not count.
 
     Returns
     -------
@@ -170,6 +179,8 @@ def inverse_kinematics(
     np.True_
     """
     require_robot(robot)
+    if pairs is not None and clearance is None:
+        raise OptionError("pairs= are those that keep a distance: say which, clearance=0.01")
     goals, batch = goals_of(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
     check_threads(threads)
@@ -180,7 +191,7 @@ def inverse_kinematics(
     numbers = np.concatenate([goal.numbers(batch) for goal in goals], axis=-1)
     best, distance = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
     if robot.loops is not None:
-        _close_to_the_last_digit(robot, best, tolerance)
+        _close_to_the_last_digit(robot, best, tolerance, steps)
     per_frame = (*batch, len(goals))
     solution = IKSolution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
@@ -191,7 +202,7 @@ def inverse_kinematics(
         _refuse(solution, [goal.frame for goal in goals], attempts)
     if clearance is None:
         return solution
-    nearest = real_number(clearance, "clearance")
+    kept = KeptApart.of(robot, pairs, steps.movers, steps.moving, real_number(clearance, "clearance"))
     starts = make(steps.tree).random_configuration(rng, attempts - 1)
 
     def solve(lanes: Array, guesses: Array) -> tuple[Array, Array]:
@@ -203,14 +214,14 @@ def inverse_kinematics(
         (goal.frame, slice(0 if goal.rotation is not None else 3, 6 if goal.position is not None else 3))
         for goal in goals
     ]
-    moving = np.array([k in steps.columns for k in range(robot.nv)])
     flat, before = solution.q.reshape(-1, robot.nq), solution.reached.reshape(-1)
-    q, clear, least = cleared(robot, solve, flat, before, held, moving, nearest, lambda: starts)
+    q, clear, least = cleared(kept, solve, flat, before, held, starts)
     if must_reach:
-        refuse_near(robot, q, clear, before, nearest)
+        refuse_near(kept, q, clear, before)
     return replace(
-        solution, q=q.reshape(solution.q.shape), reached=clear.reshape(batch), clearance=least.reshape(batch)
-    )
+        solution, q=q.reshape(solution.q.shape), reached=clear.reshape(batch), clearance=least.reshape(batch),
+        pairs=kept.pairs,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -222,14 +233,14 @@ class GoalSteps:
     tree : Model
         The model, with limits of followers applied to their leaders.
     goals : tuple of FrameGoal
-    columns : frozenset of int
-        Degrees of freedom that may move.
+    movers : frozenset of int
+        Degrees of freedom that may move and move a frame; others may only close loops.
     kernel : NewtonClosing
     """
 
     tree: Model
     goals: tuple[FrameGoal, ...]
-    columns: frozenset[int]
+    movers: frozenset[int]
     kernel: NewtonClosing
 
     @cached_property
@@ -247,9 +258,14 @@ class GoalSteps:
         """The coordinates that can change: those of joints that move a frame and are allowed to."""
         mask = np.zeros(self.tree.nq, dtype=bool)
         for link in self.tree.links:
-            if link.v_slice.start in self.columns:
+            if link.v_slice.start in self.movers:
                 mask[link.q_slice] = True
         return mask
+
+    @cached_property
+    def free(self) -> Array:
+        """The freedoms that may move at all."""
+        return np.isin(np.arange(self.tree.nv), self.kernel.task.free)
 
     @cached_property
     def places(self) -> list[list[int]]:
@@ -283,23 +299,36 @@ def goal_steps(robot: Robot, goals: tuple[FrameGoal, ...], columns: frozenset[in
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, goals, columns)
     if key not in known:
-        moved = columns_moved(robot.model, goals, columns)
+        movers = columns_moved(robot.model, goals, columns)
+        moved = movers | frozenset(k for _, k in _ties(robot.model) if k in columns)
         tree, free = bounded_by_followers(robot.model, moved), tuple(sorted(moved))
         rolling, count = tree.velocity_constraints, tree.n_constraints + sum(goal.rows for goal in goals)
         rows = blocks.together(blocks.pattern(tree, goals, free), [i for i in range(count) if i not in rolling])
         ones = (1.0,) * len(free)
         bounds = PositionLimits(tree).bounds(free)
         task = ClosingTask(rows, free, (1.0,) * count, ones, 0.0, goals, (), bounds, np.inf, True)
-        known[key] = GoalSteps(tree, goals, moved, NewtonClosing(tree, task, robot.cpu, (), can_compile(robot)))
+        known[key] = GoalSteps(tree, goals, movers, NewtonClosing(tree, task, robot.cpu, (), can_compile(robot)))
     return known[key]
 
 
 def columns_moved(tree: Model, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> frozenset[int]:
-    """Return the degrees of freedom that may move and move a frame; with loops, all that may move."""
-    if tree.is_constrained:
-        return columns
+    """Return the degrees of freedom that may move and move a frame, directly or through loops."""
     carriers = {body for goal in goals for body in tree.support(tree.frame(goal.frame).body)}
-    return columns & {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]}
+    found = {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]} & columns
+    rows: dict[int, set[int]] = {}
+    for i, k in _ties(tree):
+        rows.setdefault(i, set()).update({k} & columns)
+    left = list(rows.values())
+    while met := [row for row in left if row & found]:
+        left = [row for row in left if not row & found]
+        found = found.union(*met)
+    return frozenset(found)
+
+
+def _ties(tree: Model) -> list[tuple[int, int]]:
+    """Return which rows of loops tie which freedoms to one another; rolling ties no positions."""
+    rolling = set(tree.velocity_constraints)
+    return [(i, k) for i, k in loop_constraints.pattern(tree) if i not in rolling] if tree.is_constrained else []
 
 
 @dataclass(frozen=True)
@@ -399,11 +428,11 @@ class _Search:
         return result
 
 
-def _close_to_the_last_digit(robot: Robot, best: Lanes, tolerance: float) -> None:
+def _close_to_the_last_digit(robot: Robot, best: Lanes, tolerance: float, steps: GoalSteps) -> None:
     """Close loops that are open by less than the tolerance; frames move by no more than that."""
     assert robot.loops is not None
     lanes = np.flatnonzero(best.reached(tolerance))
-    closed, done = robot.loops.closing.closed_from(best.q[lanes], np.ones(robot.nv, dtype=bool))
+    closed, done = robot.loops.closing.closed_from(best.q[lanes], steps.free)
     best.q[lanes[done]] = closed[done]
 
 
