@@ -39,11 +39,11 @@ class LocalSearch:
     of : DesignSearch
     u : ndarray, shape (n,)
     drives : ndarray, shape (N, d), optional
-    sharp : float
-        Sharpness of smooth maxima.
+    sharp : float, optional
+        Sharpness of smooth maxima; without it they are the true ones, by which reports judge.
     """
 
-    def __init__(self, of: DesignSearch, u: Array, drives: Array | None, sharp: float) -> None:
+    def __init__(self, of: DesignSearch, u: Array, drives: Array | None, sharp: float | None) -> None:
         self.of, self.free, self.u, self.sharp = of, of.free, u, sharp
         self.span = self.free.high - self.free.low
         self.loose = np.array([name not in of.idle for name in self.free.names])
@@ -181,6 +181,8 @@ class LocalSearch:
             if are_interrupts_passed_on():
                 raise
             self.of.interrupted, z = True, self._best[1]
+        if self.sharp is None and np.isfinite(self._best[0]):
+            z = self._best[1]  # true maxima have kinks, at which the last step need not be the best
         z = z if np.isfinite(z).all() else self.begin
         u, drives = self.split(z)
         return np.clip(u, self.free.low, self.free.high), drives

@@ -25,6 +25,9 @@ from .starts import beside, screened
 SHARP = (30.0, 300.0, 3000.0)
 """Successive sharpness of smooth maxima; their errors are log(samples) / sharp."""
 
+JUDGED = (None, None)
+"""Searches by true maxima, as reports judge, come last; the second begins where kinks have held up the first."""
+
 MOST_STARTS, FIRST_ROUND = 8192, 12
 """Starts for points: rounds grow until a design without defects is found."""
 
@@ -394,7 +397,7 @@ class DesignSearch:
                 tried.append(self._descended(u[lane], drives, SHARP[:1]))
                 self.progress.step(k + 1)
             there, at, _ = min(tried, key=lambda one: one[2])
-            found.u, at, found.size = self._descended(there, at, SHARP[1:])
+            found.u, at, found.size = self._descended(there, at, (*SHARP[1:], *JUDGED))
             found.u, at = self._within_limits(found.u, at)
             if self.points is not None and at is not None:
                 found.met = self.points.met(found.u, at)
@@ -425,7 +428,7 @@ class DesignSearch:
         begin = np.concatenate([u[first : first + 1], np.delete(u, first, axis=0)])[:count]
         best = EvolutionSearch(self).run(begin)
         if not self.interrupted and not any(isinstance(goal, OwnGoal) for goal in self.asked):
-            best, *_ = self._descended(best, None, SHARP[1:])
+            best, *_ = self._descended(best, None, (*SHARP[1:], *JUDGED))
             best, _ = self._within_limits(best, None)
         return BestSoFar(best)
 
@@ -439,7 +442,9 @@ class DesignSearch:
             merit = merit + EXCEEDED * np.maximum(-row.sign * (values[:, n + k] - row.bound) / row.scale - slack, 0.0)
         return merit
 
-    def _descended(self, u: Array, drives: Array | None, sharp: Sequence[float]) -> tuple[Array, Array | None, float]:
+    def _descended(
+        self, u: Array, drives: Array | None, sharp: Sequence[float | None]
+    ) -> tuple[Array, Array | None, float]:
         """Return a better design, the positions of its drives at the points, and its merit."""
         best = u, drives, self._true_merit(u, drives)
         for one in sharp:
@@ -466,7 +471,7 @@ class DesignSearch:
                 break
             for row, by in zip(rows, off, strict=True):
                 row.margin += max(0.0, 1.05 * float(by) + 1e-9 * row.scale)
-            there, at = LocalSearch(self, u, drives, SHARP[-1]).run()
+            there, at = LocalSearch(self, u, drives, None).run()
             left = exceeded(there)
             if left.max() < off.max():
                 u, drives, off = there, at, left

@@ -118,6 +118,42 @@ def test_a_rocker_swings_between_two_angles(folder):
         kt.design(robot, {"A": 5}, kt.design.SwingBetween("C B", "140 deg", "95 deg"), starts=1, progress=False)
 
 
+SWING = """
+kinetree-study: 1
+robot: rocker.yaml
+design:
+  free: {A.x: [15, 120], B: 90}
+  wanted: [transmission_angle: {at: B}]
+  subject_to: [swing_between: {line: C B, start: 70 deg, end: 112 deg, at_most: 0.1 deg}]
+  samples: 36
+  starts: 2
+"""
+
+
+def swung(robot):
+    q = robot.follow({"O": np.linspace(0, 2 * np.pi, 3601)})
+    arm = robot.point_position(q, "B") - robot.point_position(q, "C")
+    angle = np.degrees(np.arctan2(arm[:, 1], arm[:, 0]))
+    return angle.min(), angle.max()
+
+
+@pytest.mark.slow
+def test_limits_are_met_and_reached_between_the_samples_too(folder):
+    points = "{O: [0, 0], C: [190, 10], A: [45, 0], B: [170, 120]}"
+    lines = FOUR_BAR.replace("{O: [0, 0], C: [100, 0], A: [0, 30], B: [90, 80], P: [40, 120]}", points)
+    lines = lines.replace("A B P", "A B")
+    (folder / "rocker.yaml").write_text(lines, encoding="utf-8")
+    (folder / "study.yaml").write_text(SWING, encoding="utf-8")
+    found = read_design_file(folder / "study.yaml").run(progress=False)
+    assert found.solved, str(found)
+    low, high = swung(found.robot)
+    assert max(abs(low - 70.0), abs(high - 112.0)) == pytest.approx(0.1, abs=2e-4)  # its limit is active, and held
+    (folder / "study.yaml").write_text(SWING.replace(", at_most: 0.1 deg", "").replace(
+        "wanted: [transmission_angle: {at: B}]\n  subject_to", "wanted"), encoding="utf-8")  # fmt: skip
+    alone = read_design_file(folder / "study.yaml").run(progress=False)
+    np.testing.assert_allclose(swung(alone.robot), [70.0, 112.0], atol=2e-4)
+
+
 def test_slopes_of_a_swing_between_are_those_of_differences():
     goal = kt.design.SwingBetween("C B", "60 deg", "125 deg")
     rng = np.random.default_rng(3)
