@@ -91,14 +91,14 @@ def change_it(study: Study) -> list[str]:
     return [
         "## Change it", "",
         "Another stride and another mass, in a file of your own: `kinetree run walk.yaml`. `period`, `height`, `foot_height` and `side` "
-        "are keys, too.", "",
+        "are keys, too, and `duration`: it walks that long, by default as long as the simulation.", "",
         "```yaml", "kinetree-study: 1", f"robot: {{name: {study.name}, parameters: {{bodies.{trunk}.mass: {mass:g}}}}}",
         f"motion: {{kind: gallery, stride: {stride:g}}}", "controller: computed-torque",
         f"simulation: {{time: {2 * gait.period:g}, integrator: bdf, rtol: 1e-6, atol: 1e-8}}", "```", "",
         "`summary.md` says whether it falls. In Python:", "",
         "```python", "import kinetree as kt", "",
         f'machine = kt.gallery.walk("{study.name}", stride={stride:g})', "print(machine)", "```", "",
-        "[`kt.gallery.walk`](../api/control-and-motion.md) has the rest of the simulation as an example.", "",
+        "[`kt.gallery.walk`](../api/gallery-and-viewer.md) has the rest of the simulation as an example.", "",
     ]  # fmt: skip
 
 

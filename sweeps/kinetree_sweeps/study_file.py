@@ -82,11 +82,16 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
         moves: Any = plan.states if plan.robot.loops is None else plan.desired
         return Forces(plan.robot, moves, span=(0.0, plan.span), samples=plan.samples, q_guess=plan.q, outputs=outputs)
     around = {"ground": list(plan.elements), "forces": list(plan.forces), "outputs": outputs}
+    simulation = dict(plan.simulation)
+    if simulation.get("samples", 0) is None:  # a batch, which cannot have every step, then says so
+        del simulation["samples"]
     if chosen == "simulation":
-        return Simulations(plan.robot, plan.q, plan.v, controller=plan.controller, **around, **plan.simulation)
+        return Simulations(plan.robot, plan.q, plan.v, controller=plan.controller, **around, **simulation)
     assert plan.desired is not None
-    defaults = {"integrator": "bdf", "rtol": 1e-6, "atol": 1e-8, "samples": plan.samples}
-    options = defaults | dict(plan.simulation) | {"time": plan.span}
+    defaults = {"integrator": "bdf", "rtol": 1e-6, "atol": 1e-8}
+    if plan.prescribed_samples is not None:
+        defaults["samples"] = plan.prescribed_samples
+    options = defaults | simulation | {"time": plan.span}
     if "step" in options:
         options = {key: value for key, value in options.items() if key not in ("rtol", "atol")}
     q0, v0 = BoundMotion(plan.robot, plan.desired).on_motion(np.zeros(()), plan.robot.normalize(plan.q), plan.v)

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.model.formats.source import Source
-from kinetree.studies.user_study import StudyReader
+from kinetree.studies.user_study import StudyReader, read
 from kinetree_studio.view.show import gallery_motion
 
 
@@ -62,6 +62,60 @@ def test_a_study_file_changes_the_steps(tmp_path):
     other = "kinetree-study: 1\nrobot: gripper\nmotion: {kind: gallery, stride: 0.2}\n"
     with pytest.raises(kt.KinetreeError, match="'gripper' has no steps: 'stride' is for the walking machines"):
         StudyReader(Source(tmp_path / "s.yaml", other.encode())).plan()
+
+
+def test_a_walk_in_a_study_lasts_as_long_as_its_simulation(tmp_path):
+    text = STUDY + "simulation: {time: 3.7}\n"
+    plan = StudyReader(Source(tmp_path / "s.yaml", text.encode())).plan()
+    robot = kt.load("quadruped").with_parameters({"bodies": {"trunk": {"mass": 7.0}}})
+    machine = kt.gallery.walk("quadruped", robot=robot, stride=0.22, period=0.9, foot_height=0.05)
+    assert plan.span == 3.7
+    times = np.array([0.0, 1.3, 1.8, 2.2, 3.65, 3.7])  # beyond the two steps that the gallery shows
+    wanted = [machine.trajectory(float(t))[0] for t in times]
+    np.testing.assert_allclose(plan.states(times).q[:, 6:], wanted, atol=1e-9)
+    np.testing.assert_allclose(plan.desired(times)[0][:, 6:], wanted, atol=1e-6)
+    lasting = text.replace("foot_height: 0.05", "foot_height: 0.05, duration: 2.5")
+    shorter = StudyReader(Source(tmp_path / "s.yaml", lasting.encode())).plan()
+    assert shorter.span == 2.5
+    np.testing.assert_allclose(shorter.states(times[:4]).q[:, 6:], wanted[:4], atol=1e-9)  # as fast as before
+    brief = text.replace("3.7", "0.3")
+    assert StudyReader(Source(tmp_path / "s.yaml", brief.encode())).plan().span == pytest.approx(1.8)
+
+
+def test_a_study_says_where_a_walk_ends_and_where_peaks_are_missed(tmp_path):
+    text = (
+        "kinetree-study: 1\nrobot: biped-planar\nmotion: {kind: gallery, duration: 0.06}\ncontroller: computed-torque\n"
+        "simulation: {time: 0.1, integrator: bdf, rtol: 1e-4, atol: 1e-6}\n"
+        "facts: {simulation: [{fact: knee, largest: tau.left_knee, below: 1e6}]}\n"
+    )
+    (tmp_path / "s.yaml").write_text(text)
+    found = read(tmp_path / "s.yaml").run(["simulation"]).outcomes["simulation"]
+    record = found.records["record"]
+    assert len(record) - 1 == record.info["steps"]
+    stands, knee = found.facts
+    assert stands.text.startswith("does not fall (its motion ends at 0.06 s, and for the other 0.04 s its last")
+    assert any(line.startswith("The motion ends at 0.06 s") for line in found.remarks)
+    assert knee.text == "knee"
+    assert knee.measured == np.abs(record.tau[:, record.v_names.index("left_knee")]).max()
+    (tmp_path / "s.yaml").write_text(text.replace("atol: 1e-6", "atol: 1e-6, samples: 3").replace("duration: 0.06", ""))
+    found = read(tmp_path / "s.yaml").run(["simulation"]).outcomes["simulation"]
+    stands, few = found.facts
+    assert stands.text.startswith("does not fall: ")
+    assert few.text == "knee (of 3 samples; 'samples: steps' has all peaks)"
+    assert few.measured < knee.measured
+    (said,) = [line for line in found.remarks if "those of the 3 samples" in line]
+    assert "with samples: steps there is one at each" in said
+
+
+def test_a_study_says_that_its_motion_begins_at_another_speed(tmp_path):
+    text = "kinetree-study: 1\nrobot: four-bar\nmotion: {kind: gallery}\nsimulation: {time: 0.1}\n"
+    (tmp_path / "s.yaml").write_text(text)
+    speed = kt.gallery.motion("four-bar")(0.0).v[0]
+    said = rf"at another speed .* by {speed:.3g} rad/s in crank_joint; nothing follows"
+    with pytest.warns(kt.ModelWarning, match=said):
+        read(tmp_path / "s.yaml")
+    (tmp_path / "s.yaml").write_text(f"{text}start: {{v: {{crank_joint: {speed:.15g}}}}}\n")
+    read(tmp_path / "s.yaml")  # no warning
 
 
 def test_walks_are_printed_in_a_line():
@@ -123,8 +177,6 @@ def test_saved_models_keep_their_motion(tmp_path):
 
 
 def test_a_study_of_a_saved_model_needs_no_name(tmp_path):
-    from kinetree.studies.user_study.reader import read
-
     kt.load("four-bar").save(tmp_path / "saved.yaml")
     (tmp_path / "study.yaml").write_text("kinetree-study: 1\nrobot: saved.yaml\nmotion: {kind: gallery}\n")
     assert read(tmp_path / "study.yaml").run(quick=True).faults == []

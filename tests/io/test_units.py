@@ -66,6 +66,7 @@ name: turn
 robot: four-bar
 motion: {kind: constant-speed, speed: {crank_joint: 60 rpm}, duration: 500 ms}
 simulation: {time: 100 ms}
+start: {v: {crank_joint: 60 rpm}}
 """)
     from kinetree.studies.user_study import read
 
@@ -73,7 +74,7 @@ simulation: {time: 100 ms}
     result = study.run(quick=True)
     record = next(r for outcome in result.outcomes.values() for r in outcome.records.values())
     assert record.time[-1] == pytest.approx(0.1)
-    file.write_text(file.read_text().replace("60 rpm", "60 mm"))
+    file.write_text(file.read_text().replace("speed: {crank_joint: 60 rpm", "speed: {crank_joint: 60 mm"))
     with pytest.raises(kt.KinetreeError, match=r"line 5: speed of 'crank_joint': '60 mm' does not fit.*rad/s"):
         read(file).run(quick=True)
 

@@ -21,7 +21,9 @@ from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
 SAMPLES = 201
-"""Number of samples of a gallery motion that a controller follows; the motion is a quintic in time between them."""
+"""Number of samples of a gallery motion that a controller follows; the motion is a quintic in time between them.
+
+A walk that goes on has as many in each two steps."""
 
 PROFILES = {"cycloid": "cycloid", "quintic": "quintic", "cubic": "cubic", "trapezoid": "trapezoid"}
 
@@ -67,6 +69,8 @@ class MotionReader(NodeReader):
     """The file."""
     free_base: bool = False
     """Whether only the joints with motors follow the motion, and the others move by the dynamics."""
+    top: dict[str, Node]
+    """Sections of the file."""
     brought: tuple[Any, ...] = ()
     """Ground that belongs to a motion, if none is given."""
     start_given: tuple[Any, Any] = (None, None)
@@ -120,6 +124,12 @@ class MotionReader(NodeReader):
                 return moved.held(), lambda times: States(*moved(times)), moved.end
             made, span = self.trajectory(kind, fields, node)
             return made.held() if np.isfinite(made.end) else made, self.states_of(made), span
+
+    def simulated_time(self) -> float:
+        """Return the time that the file gives to the simulation; 0 if it says none."""
+        node = self.top.get("simulation")
+        given = node.entries.get("time") if isinstance(node, Table) else None
+        return 0.0 if given is None else self.measured(given, "time")
 
     def states_of(self, made: trajectories.Trajectory) -> Callable[[Array], States]:
         """Return the motion of all joints."""
@@ -282,7 +292,10 @@ class MotionReader(NodeReader):
     def gallery_motion(
         self, fields: dict[str, Node], node: Node
     ) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
-        """Return the motion of a system of the gallery, perhaps with another duration."""
+        """Return the motion of a system of the gallery, perhaps with another duration.
+
+        Machines with steps walk on, by default for as long as the simulation lasts; other motions become slower.
+        """
         system = self.text(fields["of"], "of") if "of" in fields else self.system or self.robot.model.motion_of
         if not system:
             raise self.error(
@@ -306,10 +319,15 @@ class MotionReader(NodeReader):
                 named = named.stepping(self.robot, **steps)
         own = named_systems.motion_of(named, system)
         begin, end = own.span
-        span = self.measured(fields["duration"], "duration") if "duration" in fields else end - begin
+        walks = named.stepping is not None  # step after step: for how long is free, and its pace is that of the steps
+        span = end - begin
+        if "duration" in fields:
+            span = self.measured(fields["duration"], "duration")
+        elif walks:
+            span = max(span, self.simulated_time())
         if not span > 0:
             raise OptionError(f"the duration of a motion must be positive, not {span:g}")
-        pace = (end - begin) / span
+        pace = 1.0 if walks else (end - begin) / span
 
         def states(times: Array) -> States:
             q, v, a = own.states(np.asarray(times) * pace + begin)
@@ -318,7 +336,9 @@ class MotionReader(NodeReader):
         self.coordinates(self.q)  # refuses quaternions
         places = [k for joint in self.moving for k in range(joint.q_slice.start, joint.q_slice.stop)]
         speeds = [k for joint in self.moving for k in joint.freedoms]
-        times = np.linspace(0.0, span, SAMPLES)
+        apart = (end - begin) / pace / (SAMPLES - 1)
+        # steps end at samples, wherever all ends
+        times = np.append(np.arange(max(1, round(span / apart))) * apart, span)
         q, v, a = states(times)
         if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are different")

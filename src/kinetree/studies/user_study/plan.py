@@ -39,6 +39,10 @@ NO_JOINT_FORCES = (
     "Forces at joints are not written for a simulation with ground or force elements, which they would not include."
 )
 
+EXTREMES = ("largest", "most", "least", "range")
+WITH_PEAKS = ("tau.", "a.", "peak_")
+"""Readings and measures of facts that depend on how many samples there are while feet land."""
+
 QUICK = 0.25
 """Share of the samples of a quick run."""
 
@@ -58,6 +62,8 @@ class StudyPlan:
     span: float = 0.0
     """Duration of the motion."""
     samples: int = 201
+    prescribed_samples: int | None = 201
+    """Samples of the analysis in which joints follow exactly; None for every step."""
     controller: Any = None
     elements: Sequence[Any] = ()
     """Controller and elements of the simulation."""
@@ -136,14 +142,35 @@ class StudyPlan:
             found["height_left"] = lambda: height_left(robot, self.elements, motion.q)
         return found
 
-    def _facts(self, analysis: str, values: dict[str, Any]) -> list[Fact]:
+    def _facts(self, analysis: str, values: dict[str, Any], record: Record | None = None) -> list[Fact]:
         """Return the facts that the file expects of all measures, and those that it states about this analysis."""
         wanted = {"stands": True, **self.expect}
+        stands = self._stands_after(record)
+        more = {"standing": f" (its motion ends at {stands})" if stands else ""}
         facts = []
         for key, rows in EXPECTED.sections.items():
             if wanted.get(key, False) is not False and all(row.measure in values for row in rows):
-                facts += EXPECTED(key, values, expected=wanted[key])
-        return [*facts, *(fact.beside(values) for fact in self.facts.get(analysis, ()))]
+                facts += EXPECTED(key, values, expected=wanted[key], **more)
+        missed = record is not None and record.peaks_missed is not None
+        for stated in self.facts.get(analysis, ()):
+            fact = stated.beside(values)
+            if missed and stated.reading in EXTREMES and stated.measure.startswith(WITH_PEAKS):
+                few = f"of {values['samples']} samples; 'samples: steps' has all peaks"
+                fact = replace(fact, text=f"{fact.text} ({few})")
+            facts.append(fact)
+        return facts
+
+    def _stands_after(self, record: Record | None) -> str:
+        """Return when the desired motion is over and how long its end is held after that; empty if it lasts."""
+        if record is None or self.desired is None or not len(record):
+            return ""
+        until = float(self.desired.end)
+        left = float(record.time[-1]) - until
+        if not left > 1e-9 * abs(until):
+            return ""
+        there, then = self.desired(until + 0.5 * left), self.desired(until + left)
+        held = np.array_equal(there[0], then[0]) and not np.any(then[1])
+        return f"{until:g} s, and for the other {left:g} s its last position is held" if held else ""
 
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
         robot, shown = self.robot, self.more.units
@@ -188,7 +215,7 @@ class StudyPlan:
             "integrator": "bdf",
             "rtol": 1e-6,
             "atol": 1e-8,
-            "samples": self.samples,
+            "samples": self.prescribed_samples,
         } | self._options(quick)
         options |= {"time": self.span, "ground": list(self.elements), "forces": list(self.forces)}
         others = BoundMotion(self.robot, self.desired).others
@@ -221,7 +248,8 @@ class StudyPlan:
         more_outputs = replace(self.more, forces=False) if pushed else self.more  # which do not know of such pushes
         tables, others = more_outputs.of(self.robot, record.time, motion)
         values = self._values(record.time, motion, record.tau, record)
-        facts = self._facts(analysis, {**values, **more})
+        facts = self._facts(analysis, {**values, **more}, record)
+        stands = self._stands_after(record)
         return Outcome(
             facts,
             tables,
@@ -229,7 +257,8 @@ class StudyPlan:
             figures=figures | others,
             remarks=[
                 _summary(record),
-                *map(_sentence, [*([record.fallen] if record.fallen else []), *record.limits_passed]),
+                *map(_sentence, filter(None, [record.fallen, *record.limits_passed, record.peaks_missed])),
+                *([f"The motion ends at {stands}."] if stands else []),
                 *([self.begins] if self.begins else []),
                 *([NO_JOINT_FORCES] if pushed and self.more.forces else []),
             ],
@@ -241,6 +270,7 @@ def _sentence(line: str) -> str:
     """Return a line about limits as a sentence of a report, with what a study file offers in place of Python."""
     said = line.replace("kt.control.Saturated(controller) keeps", "In the controller, limited: true keeps")
     said = said.replace("ground=kt.forces.JointStops()", "stops: true in the file")
+    said = said.replace("without samples=", "with samples: steps")
     return f"{said[0].upper()}{said[1:]}."
 
 

@@ -67,6 +67,12 @@ SIMULATION_OPTIONS = {name: row for name, row in OPTIONS.items() if row.kind and
 
 SIMULATION_KEYS = ("time", "samples", *SIMULATION_OPTIONS)
 
+LISTED = 200
+"""Characters of initial velocities that a warning writes out, at most."""
+
+SPEEDS_ALIKE = 1e-5
+"""Initial speeds are alike if they differ by this part of the largest, since files give a few digits of them."""
+
 EVERY_STEP = "steps"
 """A word in place of a number of samples."""
 
@@ -204,16 +210,23 @@ class StudyReader(MotionReader):
         self.q, self.v = self.read_start()
         desired, states, span = self.read_motion(self.top.get("motion"))
         elements = self.read_elements()
-        simulation = self.read_simulation(span)
+        lands = any(not isinstance(element, JointStops) for element in elements)
+        simulation = self.read_simulation(span, lands)
         samples, plots, more = self.read_outputs()
+        exact = None if lands and not self.gives("outputs", "samples") else samples
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
         forces = read_forces(self, self.top["forces"], self.robot.model, self.q) if "forces" in self.top else []
         if simulation and states is not None and desired is not None:
             self.compare_start(desired)
         return StudyPlan(
-            self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
+            self.robot, self.q, self.v, desired, states, span, samples, exact, controller, elements, simulation, plots,
             expected, self.free_base, forces, self.words_on_start(), self.read_facts(), more,
         )  # fmt: skip
+
+    def gives(self, section: str, key: str) -> bool:
+        """Return whether a section of the file has a key."""
+        node = self.top.get(section)
+        return isinstance(node, Table) and key in node.entries
 
     def read_machine(self) -> tuple[Robot, str | None]:
         """Load the robot, or make that of the scene."""
@@ -305,23 +318,29 @@ class StudyReader(MotionReader):
         return f"It begins {where}, at rest: the file has no start."
 
     def compare_start(self, desired: trajectories.Trajectory) -> None:
-        """Warn if the desired motion and the simulation begin at different places."""
-        wanted = np.asarray(desired(0.0)[0])
+        """Warn if the desired motion and the simulation begin at different places or speeds."""
+        wanted, rates = (np.asarray(x) for x in desired(0.0)[:2])
         if self.robot.loops is not None:
             places = [k for joint in self.moving for k in joint.freedoms]
             off = wanted - self.coordinates(self.q)
         else:
             places, off = list(range(self.robot.nv)), self.robot.difference(self.q, wanted)
-        far = int(np.argmax(np.abs(off)))
-        if not abs(off[far]) > simulation_setup.CLOSED:
-            return
-        name, unit = self.robot.v_names[places[far]], self.robot.v_units[places[far]]
         follows = "the controller has to catch up" if "controller" in self.top else "nothing follows the motion"
-        warn(
-            f"{self.path.name}: the motion begins elsewhere than the simulation, by {off[far]:.3g} {unit} in {name}; "
-            f"{follows}",
-            ModelWarning,
-        )
+        slow = SPEEDS_ALIKE * max(1.0, float(np.abs(rates).max()))
+        for how, apart, per, slack in (
+            ("elsewhere", off, "", simulation_setup.CLOSED),
+            ("at another speed", rates - self.v[places], "/s", slow),
+        ):
+            far = int(np.argmax(np.abs(apart)))
+            if abs(apart[far]) > slack:
+                name, unit = self.robot.v_names[places[far]], f"{self.robot.v_units[places[far]]}{per}"
+                listed = ", ".join(f"{self.robot.v_names[places[k]]}: {rates[k]:.6g}" for k in np.flatnonzero(rates))
+                begins = f"; start: {{v: {{{listed}}}}} begins with it" if per and len(listed) < LISTED else ""
+                warn(
+                    f"{self.path.name}: the motion begins {how} than the simulation, by {apart[far]:.3g} {unit} in "
+                    f"{name}; {follows}{begins}",
+                    ModelWarning,
+                )
 
     # ---------------------------------------------------------------- what acts on it
 
@@ -399,8 +418,11 @@ class StudyReader(MotionReader):
 
     # ---------------------------------------------------------------- simulation, outputs, expectations
 
-    def read_simulation(self, span: float) -> dict[str, Any]:
-        """Read options of :func:`kinetree.simulate`."""
+    def read_simulation(self, span: float, lands: bool) -> dict[str, Any]:
+        """Read options of :func:`kinetree.simulate`.
+
+        lands: Whether there is ground: then every step is a sample, unless the file gives a number.
+        """
         if "simulation" not in self.top:
             idle = ["controller"] if self.free_base else ["controller", "ground", "stops"]
             if "motion" not in self.top:
@@ -419,7 +441,10 @@ class StudyReader(MotionReader):
             raise self.error("the time of a simulation must be positive", fields["time"])
         given = fields.get("samples")
         every = isinstance(given, Scalar) and given.text == EVERY_STEP
-        options["samples"] = None if every else 201 if given is None else self.whole(given, "samples")
+        if given is None:  # feet that land push hardest between samples
+            options["samples"] = None if lands else 201
+        else:
+            options["samples"] = None if every else self.whole(given, "samples")
         return options
 
     def _option(self, node: Node, row: SimulationOption) -> Any:
