@@ -169,6 +169,7 @@ HOOKS = {
     "LinearObserver.update": "the same",
     "LinearObserver.first_memory": "the same",
     "JointSpring.check_number": "for who writes another element: the name of a field of that",
+    "JointSpring.check_given": "for who writes another element: the name of a field of that",
 }
 """Methods that are not called here, each with its reason."""
 
