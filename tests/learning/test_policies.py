@@ -120,6 +120,9 @@ def test_torch_modules_by_their_layers():
     class LSTM(Module):
         pass
 
+    class ELU(Module):
+        alpha = 0.5
+
     class Sequential(Module):
         def __init__(self, *inner):
             self.inner = inner
@@ -130,6 +133,10 @@ def test_torch_modules_by_their_layers():
     assert np.abs(kt.Policy.of_torch(net, mean=[1.0] * 3)(x) - wanted).max() < 1e-14
     with pytest.raises(kt.OptionError, match="LSTM is not part of a policy"):
         kt.Policy.of_torch(Linear(weights[0], biases[0]), LSTM())
+    with pytest.raises(kt.OptionError, match=r"ELU with alpha = 0\.5"):
+        kt.Policy.of_torch(Linear(weights[0], biases[0]), ELU())
+    with pytest.raises(kt.OptionError, match="positive"):
+        kt.Policy.of_torch(net, deviation=[1.0, 0.0, 1.0])
 
 
 @pytest.mark.slow
@@ -161,6 +168,11 @@ def test_what_is_refused(tmp_path):
     path = written(tmp_path / "sin.onnx", [node("Sin", ["x"], ["y"], name="wave")], {}, 3)
     with pytest.raises(kt.ModelError, match=r"operator Sin \(wave\) is not read"):
         kt.Policy.load(path)
+    nodes = [node("Selu", ["x"], ["h"], alpha=1.5), node("Tanh", ["h"], ["y"])]
+    with pytest.raises(kt.ModelError, match=r"Selu with alpha = 1\.5"):
+        kt.Policy.load(written(tmp_path / "sin.onnx", nodes, {}, 3))
+    with pytest.raises(kt.ModelError, match="Max of 3 vectors"):
+        kt.Policy.load(written(tmp_path / "sin.onnx", [node("Max", ["x", "x", "x"], ["y"])], {}, 3))
     path = written(tmp_path / "two.onnx", [node("Add", ["x", "h"], ["y"])], {}, 3, more=[("h", 3)])
     with pytest.raises(kt.ModelError, match="one input"):
         kt.Policy.load(path)

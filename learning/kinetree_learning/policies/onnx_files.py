@@ -13,7 +13,7 @@ from kinetree.errors import FileFormatError, UnsupportedError
 from kinetree.io.atomic_files import beside
 from kinetree.spatial.arrays import Array
 
-from .operations import Operation
+from .operations import SELU_ALPHA, SELU_SCALE, Operation
 
 OPSET = 17
 """Version of ONNX's operators that files are written with."""
@@ -135,6 +135,8 @@ class _GraphReader:
         elif kind in FUNCTIONS:
             self.put(FUNCTIONS[kind], inputs, output)
         elif kind in TWO:
+            if len(inputs) != 2:
+                raise self.refused(f"{kind} of {len(inputs)} vectors ({node.name}) is not read, only of two")
             self.put(TWO[kind], inputs, output)
         elif (special := self.special().get(kind)) is not None:
             special(node, inputs, output, attributes)
@@ -190,6 +192,8 @@ class _GraphReader:
 
     def selu(self, node: Any, inputs: Sequence[str], output: str, attributes: Mapping[str, Any]) -> None:
         """Add a scaled exponential linear unit."""
+        self.only(node, attributes, "alpha", SELU_ALPHA)
+        self.only(node, attributes, "gamma", SELU_SCALE)
         self.put("selu", inputs, output)
 
     def leaky(self, node: Any, inputs: Sequence[str], output: str, attributes: Mapping[str, Any]) -> None:

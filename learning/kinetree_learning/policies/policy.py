@@ -29,6 +29,9 @@ OF_TORCH = {
 }  # fmt: skip
 """Names of PyTorch's activations."""
 
+USUAL_OF_TORCH = {"ELU": {"alpha": 1.0}, "LeakyReLU": {"negative_slope": 0.01}, "Softplus": {"beta": 1.0}}
+"""Numbers of these that a policy has with their usual value only."""
+
 
 class Policy:
     """A network from observations to actions; it computes in double precision with the numbers of its file.
@@ -118,12 +121,7 @@ class Policy:
         if any(w.ndim != 2 for w in tables):
             raise ShapeError("weights of a layer are a table (outputs, inputs)")
         network = _OperationStack(tables[0].shape[1])
-        if mean is not None:
-            network.add_binary("subtract", "mean", mean)
-        if deviation is not None:
-            if np.any(np.asarray(deviation) <= 0.0):
-                raise OptionError("deviations of observations must be positive")
-            network.add_binary("divide", "deviation", deviation)
+        network.normalize(mean, deviation)
         for k, (w, b) in enumerate(zip(tables, biases, strict=True)):
             bias = np.asarray(b, dtype=float)
             if bias.shape != w.shape[:1]:
@@ -131,22 +129,22 @@ class Policy:
             network.add("dense", weights=w, bias=bias)
             if k < len(tables) - 1:
                 network.add(activation)
-        if limit is not None:
-            network.add_binary("maximum", "least", -float(limit))
-            network.add_binary("minimum", "most", float(limit))
+        network.limit(limit)
         return cls(network.finished(info))
 
     @classmethod
-    def of_torch(cls, *modules: Any, info: Mapping[str, str] | None = None, **more: Any) -> Self:
+    def of_torch(
+        cls, *modules: Any, mean: ArrayLike | None = None, deviation: ArrayLike | None = None,
+        limit: float | None = None, info: Mapping[str, str] | None = None,
+    ) -> Self:  # fmt: skip
         """Make a policy of PyTorch modules: linear layers and activations, also nested in ``Sequential``.
 
         Parameters
         ----------
         *modules : torch.nn.Module
             In the order in which they are applied.
-        info : mapping of str to str, optional
-        **more
-            ``mean``, ``deviation`` and ``limit``, as in :meth:`of_layers`.
+        mean, deviation, limit, info
+            As in :meth:`of_layers`.
         """
         network: _OperationStack | None = None
         for module in _flat(modules):
@@ -158,17 +156,18 @@ class Policy:
                     bias = np.array(module.bias.detach().cpu().numpy(), dtype=float)
                 if network is None:
                     network = _OperationStack(weights.shape[1])
-                    _normalize(network, more)
+                    network.normalize(mean, deviation)
                 network.add("dense", weights=weights, bias=bias)
             elif kind in OF_TORCH and network is not None:
+                for name, usual in USUAL_OF_TORCH.get(kind, {}).items():
+                    if (value := getattr(module, name, usual)) != usual:
+                        raise OptionError(f"{kind} with {name} = {value:g} is not part of a policy, only {usual:g}")
                 network.add(OF_TORCH[kind])
             elif kind not in ("Identity", "Dropout", "Flatten"):
                 raise OptionError(f"{kind} is not part of a policy: known are Linear and {', '.join(OF_TORCH)}")
         if network is None:
             raise OptionError("a policy needs at least one linear layer")
-        if more.get("limit") is not None:
-            network.add_binary("maximum", "least", -float(more["limit"]))
-            network.add_binary("minimum", "most", float(more["limit"]))
+        network.limit(limit)
         return cls(network.finished(info))
 
     # ------------------------------------------------------------------ using
@@ -258,18 +257,26 @@ class _OperationStack:
         self.constants[name] = np.atleast_1d(np.asarray(numbers, dtype=float))
         self.add(kind, name)
 
+    def normalize(self, mean: ArrayLike | None, deviation: ArrayLike | None) -> None:
+        """Subtract a mean, and divide by a deviation, of those that are given."""
+        if mean is not None:
+            self.add_binary("subtract", "mean", mean)
+        if deviation is not None:
+            if np.any(np.asarray(deviation) <= 0.0):
+                raise OptionError("deviations of observations must be positive")
+            self.add_binary("divide", "deviation", deviation)
+
+    def limit(self, most: float | None) -> None:
+        """Limit the last vector to both sides, if there is a limit."""
+        if most is not None:
+            self.add_binary("maximum", "least", -float(most))
+            self.add_binary("minimum", "most", float(most))
+
     def finished(self, info: Mapping[str, str] | None) -> Network:
         """Return the whole network."""
         last = self.operations[-1]
         self.operations[-1] = Operation(last.kind, last.inputs, ACTION, last.weights, last.bias, last.places)
         return Network(self.operations, self.constants, OBSERVATION, ACTION, self.size, dict(info or {}))
-
-
-def _normalize(network: _OperationStack, more: Mapping[str, Any]) -> None:
-    if more.get("mean") is not None:
-        network.add_binary("subtract", "mean", more["mean"])
-    if more.get("deviation") is not None:
-        network.add_binary("divide", "deviation", more["deviation"])
 
 
 def _flat(modules: Iterable[Any]) -> Iterable[Any]:
