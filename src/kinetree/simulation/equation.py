@@ -174,12 +174,16 @@ class Equation:
 
     def with_numbers(self, p: Scalars) -> DynamicSystem:
         """Return the system with parameters of any scalar put in."""
-        named: dict[str, Scalars] = {}
-        first = 0
+        return self.system.with_parameters({name: p[where] for name, where in self.places_of_numbers.items()})
+
+    @cached_property
+    def places_of_numbers(self) -> dict[str, slice]:
+        """The slice of each parameter among all of them."""
+        found, first = {}, 0
         for name, value in self.system.parameters.items():
-            named[name] = p[first : first + value.shape[-1]]
+            found[name] = slice(first, first + value.shape[-1])
             first += value.shape[-1]
-        return self.system.with_parameters(named)
+        return found
 
     def program(
         self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int

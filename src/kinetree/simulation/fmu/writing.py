@@ -231,8 +231,7 @@ class _Unit:
         self.ways = [None] if self.choice is None else list(self.choice.ways)
         self.start = np.concatenate([q, v, self.system.initial_z()])
         self.span = known_span((controller, *elements[1]))
-        slices = self._slices()
-        at, named, _ = named_numbers(self.system, slices, False)
+        at, named, _ = named_numbers(self.system, self.equation.places_of_numbers, False)
         idle = {"torque": ("kp", "kd"), "velocity": ("kp",), "signal": ("kp", "kd")}.get(command.mode, ())
         shown = {name: where for name, where in named.items() if name not in idle}
         found = find_sampled(self.system.controller)
@@ -245,13 +244,6 @@ class _Unit:
             *state_variables(self.equation, self.start), *count, *self.results.variables,
         ]  # fmt: skip
         refuse_repeated([v for v in self.variables if v.role != HIDDEN])
-
-    def _slices(self) -> dict[str, slice]:
-        found, first = {}, 0
-        for name, value in self.system.parameters.items():
-            found[name] = slice(first, first + value.shape[-1])
-            first += value.shape[-1]
-        return found
 
     # ------------------------------------------------------------------ C
 

@@ -246,12 +246,8 @@ class World(ExplainsArguments):
         """Allocate states and numbers, and note which are which."""
         system = self._system
         dtype = np.float32 if self.precision == "single" else np.float64
-        self._slices: dict[str, slice] = {}
-        first = 0
-        for name, value in system.parameters.items():
-            self._slices[name] = slice(first, first + value.shape[-1])
-            first += value.shape[-1]
-        self._numbers = np.empty((self.batch, first), dtype=dtype)
+        self._slices = self._equation.places_of_numbers
+        self._numbers = np.empty((self.batch, self._equation.numbers.shape[-1]), dtype=dtype)
         self._numbers[:] = self._equation.numbers
         if self._equation.numbers.dtype == dtype:
             self._equation.read_numbers_from(self._numbers)  # so that every method of stepping reads them
